@@ -1,0 +1,179 @@
+"""The checkpoint: everything a worker needs to take a task further, in under 2 kB.
+
+It is a value: ``apply`` makes the next one from an event.  Completed calls, arguments and the
+conversation are referenced by sequence number or digest, never repeated here.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from runtime.core.effects import Effect
+from runtime.core.errors import CheckpointUnreadable
+from runtime.core.states import State
+
+VERSION = 1
+"""Version of the encoding; a reader refuses one it does not know."""
+LIMIT_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The call that comes next or is under way.
+
+    Args:
+        call_id: Its identity within the task.
+        tool: Name of the tool.
+        effect: The tool's effect class when the call was decided.
+        digest: Digest of the arguments.
+        args_seq: Sequence number of the event whose payload holds the arguments.
+        args_index: Position in that event's list of calls, or None when it names one call.
+        operation_id: What the downstream knows a write by; None for a read.
+        attempt: Attempts that ended in a known failure so far.
+        dispatched: The intent is written and no outcome is known: it may have happened.
+        again: A confirmed identical write exists and a person allowed this one.
+        fallback_for: Call id of the call that this one replaces.
+    """
+
+    call_id: str
+    tool: str
+    effect: Effect
+    digest: str
+    args_seq: int
+    args_index: int | None = None
+    operation_id: str | None = None
+    attempt: int = 0
+    dispatched: bool = False
+    again: bool = False
+    fallback_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The calls of a plan that come after the pending one: a range, so that it stays small."""
+
+    seq: int
+    next: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What the task waits for.
+
+    Args:
+        kind: ``retry`` or the kind of the review item.
+        until: When the wait ends by itself, ISO 8601 in UTC, or None.
+        review_id: The open review item, if it waits for a person.
+        since: When it began, ISO 8601 in UTC.
+        back_to: The state it goes on in.
+    """
+
+    kind: str
+    until: str | None
+    review_id: str | None
+    since: str
+    back_to: State
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where a task stands after its last commit.
+
+    Args:
+        state: The state of the machine.
+        seq: Sequence number of the last event; this is the task's version.
+        situation: Moves when something changes that a person or a token relies on.
+        branch: Grows when the task goes on from an earlier point.
+        step: Decisions of the planner that led to calls, so far.
+        done: Completed calls.
+        chain: Rolling digest over the completed calls.
+        writes: Calls with an effect that were confirmed.
+        deadline: When the task must have ended, ISO 8601 in UTC; moves with waits for people.
+        pending: The call that comes next or is under way.
+        queue: Further calls of the same plan.
+        wait: What it waits for.
+        outcome: How it ended, in one word.
+        result_digest: Digest of its result.
+    """
+
+    state: State
+    seq: int
+    situation: int = 1
+    branch: int = 0
+    step: int = 0
+    done: int = 0
+    chain: str = ""
+    writes: int = 0
+    deadline: str | None = None
+    pending: Pending | None = None
+    queue: Queue | None = None
+    wait: Wait | None = None
+    outcome: str | None = None
+    result_digest: str | None = None
+
+
+def encode(checkpoint: Checkpoint) -> str:
+    """Write a checkpoint as JSON text; the same checkpoint gives the same bytes."""
+    body: dict[str, Any] = {
+        "v": VERSION,
+        "state": checkpoint.state,
+        "seq": checkpoint.seq,
+        "situation": checkpoint.situation,
+        "branch": checkpoint.branch,
+        "step": checkpoint.step,
+        "done": checkpoint.done,
+        "chain": checkpoint.chain,
+        "writes": checkpoint.writes,
+        "deadline": checkpoint.deadline,
+    }
+    # What is absent is left out: most checkpoints are half as long for it.
+    if checkpoint.pending is not None:
+        body["pending"] = asdict(checkpoint.pending)
+    if checkpoint.queue is not None:
+        body["queue"] = asdict(checkpoint.queue)
+    if checkpoint.wait is not None:
+        body["wait"] = asdict(checkpoint.wait)
+    if checkpoint.outcome is not None:
+        body["outcome"] = checkpoint.outcome
+        body["result_digest"] = checkpoint.result_digest
+    return json.dumps(body, separators=(",", ":"))
+
+
+def checksum(text: str) -> str:
+    """Digest the encoded text, so that a flipped byte is noticed when it is read."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def decode(task_id: object, text: str, expected_checksum: str | None = None) -> Checkpoint:
+    """Read a checkpoint back.
+
+    Raises:
+        CheckpointUnreadable: The text is damaged, or written by a version this one cannot read.
+    """
+    if expected_checksum is not None and checksum(text) != expected_checksum:
+        raise CheckpointUnreadable(str(task_id), "its checksum does not match")
+    try:
+        body = json.loads(text)
+        if body.pop("v") != VERSION:
+            raise CheckpointUnreadable(str(task_id), "it was written by another version")
+        return _from_body(body)
+    except CheckpointUnreadable:
+        raise
+    except Exception as error:
+        raise CheckpointUnreadable(str(task_id), f"{type(error).__name__}: {error}") from error
+
+
+def _from_body(body: dict[str, Any]) -> Checkpoint:
+    pending, queue, wait = body.pop("pending", None), body.pop("queue", None), body.pop("wait", None)
+    body["state"] = State(body["state"])
+    if pending is not None:
+        pending["effect"] = Effect(pending["effect"])
+        body["pending"] = Pending(**pending)
+    if queue is not None:
+        body["queue"] = Queue(**queue)
+    if wait is not None:
+        wait["back_to"] = State(wait["back_to"])
+        body["wait"] = Wait(**wait)
+    return Checkpoint(**body)
