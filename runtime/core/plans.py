@@ -8,10 +8,9 @@ becomes a review and never a crash.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutine
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from runtime.core.errors import PlanInvalid
-
 
 _NOT_NAMED = "the arguments of a call must be named values, not {}"
 
@@ -60,7 +59,7 @@ class Plan:
             PlanInvalid: There are no items, or one of them is neither of the two forms.
         """
         if not isinstance(items, list | tuple):
-            _refuse(f"Plan.calls takes a list, not {_kind(items)}")
+            raise _refused(f"Plan.calls takes a list, not {_kind(items)}")
         plan = CallPlan(tuple(call for item in items for call in _calls_of(item)))
         _check_calls(plan.calls)
         return plan
@@ -150,14 +149,14 @@ def check_plan(value: object) -> AnyPlan:
             _check_text("reason", reason)
             return value
         case _:
-            _refuse_other(value)
+            raise _other(value)
 
 
-def _refuse_other(value: object) -> NoReturn:
+def _other(value: object) -> PlanInvalid:
     if iscoroutine(value):
         value.close()  # never awaited: without this Python warns about it later, far from the cause
-        _refuse("the planner returned a coroutine; write it as a plain `def`")
-    _refuse(
+        return _refused("the planner returned a coroutine; write it as a plain `def`")
+    return _refused(
         f"the planner returned {_kind(value)}; "
         "it must return one of Plan.call, .calls, .finish, .ask or .fail"
     )
@@ -169,42 +168,44 @@ def _calls_of(item: object) -> tuple[Call, ...]:
             return calls
         case (tool, arguments):
             if not isinstance(arguments, dict):
-                _refuse(_NOT_NAMED.format(_kind(arguments)))
+                raise _refused(_NOT_NAMED.format(_kind(arguments)))
             return (Call(_tool_name(tool), dict(arguments)),)
         case _:
-            _refuse(f"Plan.calls takes Plan.call(...) or (tool, arguments), not {_kind(item)}")
+            raise _refused(
+                f"Plan.calls takes Plan.call(...) or (tool, arguments), not {_kind(item)}"
+            )
 
 
 def _check_calls(calls: object) -> None:
     if not isinstance(calls, tuple) or not calls:
-        _refuse("a plan to call tools names none")
+        raise _refused("a plan to call tools names none")
     for call in calls:
         if not isinstance(call, Call):
-            _refuse(f"a call must be a Call, not {_kind(call)}")
+            raise _refused(f"a call must be a Call, not {_kind(call)}")
         _check_text("tool name", call.tool)
         if not isinstance(call.arguments, dict) or not all(
             isinstance(key, str) for key in call.arguments
         ):
-            _refuse(_NOT_NAMED.format(_kind(call.arguments)))
+            raise _refused(_NOT_NAMED.format(_kind(call.arguments)))
 
 
 def _tool_name(tool: object) -> str:
     name = tool if isinstance(tool, str) else getattr(tool, "name", None)
     if not isinstance(name, str) or not name:
-        _refuse(f"a call names a tool or the tool's name, not {_kind(tool)}")
+        raise _refused(f"a call names a tool or the tool's name, not {_kind(tool)}")
     return name
 
 
 def _check_text(what: str, value: object) -> None:
     if not isinstance(value, str):
-        _refuse(f"the {what} must be a text, not {_kind(value)}")
+        raise _refused(f"the {what} must be a text, not {_kind(value)}")
     if not value.strip():
-        _refuse(f"the {what} is empty")
+        raise _refused(f"the {what} is empty")
 
 
 def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def _refuse(why: str) -> NoReturn:
-    raise PlanInvalid(why)
+def _refused(why: str) -> PlanInvalid:
+    return PlanInvalid(why)
