@@ -8,7 +8,7 @@ becomes a review and never a crash.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutine
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from runtime.core.errors import PlanInvalid
 
@@ -59,7 +59,7 @@ class Plan:
             PlanInvalid: There are no items, or one of them is neither of the two forms.
         """
         if not isinstance(items, list | tuple):
-            raise _refused(f"Plan.calls takes a list, not {_kind(items)}")
+            _refuse(f"Plan.calls takes a list, not {_kind(items)}")
         plan = CallPlan(tuple(call for item in items for call in _calls_of(item)))
         _check_calls(plan.calls)
         return plan
@@ -155,8 +155,8 @@ def check_plan(value: object) -> AnyPlan:
 def _other(value: object) -> PlanInvalid:
     if iscoroutine(value):
         value.close()  # never awaited: without this Python warns about it later, far from the cause
-        return _refused("the planner returned a coroutine; write it as a plain `def`")
-    return _refused(
+        return PlanInvalid("the planner returned a coroutine; write it as a plain `def`")
+    return PlanInvalid(
         f"the planner returned {_kind(value)}; "
         "it must return one of Plan.call, .calls, .finish, .ask or .fail"
     )
@@ -168,44 +168,43 @@ def _calls_of(item: object) -> tuple[Call, ...]:
             return calls
         case (tool, arguments):
             if not isinstance(arguments, dict):
-                raise _refused(_NOT_NAMED.format(_kind(arguments)))
+                _refuse(_NOT_NAMED.format(_kind(arguments)))
             return (Call(_tool_name(tool), dict(arguments)),)
         case _:
-            raise _refused(
-                f"Plan.calls takes Plan.call(...) or (tool, arguments), not {_kind(item)}"
-            )
+            why = f"Plan.calls takes Plan.call(...) or (tool, arguments), not {_kind(item)}"
+            raise PlanInvalid(why)
 
 
 def _check_calls(calls: object) -> None:
     if not isinstance(calls, tuple) or not calls:
-        raise _refused("a plan to call tools names none")
+        _refuse("a plan to call tools names none")
     for call in calls:
         if not isinstance(call, Call):
-            raise _refused(f"a call must be a Call, not {_kind(call)}")
+            _refuse(f"a call must be a Call, not {_kind(call)}")
         _check_text("tool name", call.tool)
         if not isinstance(call.arguments, dict) or not all(
             isinstance(key, str) for key in call.arguments
         ):
-            raise _refused(_NOT_NAMED.format(_kind(call.arguments)))
+            _refuse(_NOT_NAMED.format(_kind(call.arguments)))
 
 
 def _tool_name(tool: object) -> str:
     name = tool if isinstance(tool, str) else getattr(tool, "name", None)
     if not isinstance(name, str) or not name:
-        raise _refused(f"a call names a tool or the tool's name, not {_kind(tool)}")
+        _refuse(f"a call names a tool or the tool's name, not {_kind(tool)}")
     return name
 
 
 def _check_text(what: str, value: object) -> None:
     if not isinstance(value, str):
-        raise _refused(f"the {what} must be a text, not {_kind(value)}")
+        _refuse(f"the {what} must be a text, not {_kind(value)}")
     if not value.strip():
-        raise _refused(f"the {what} is empty")
+        _refuse(f"the {what} is empty")
 
 
 def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def _refused(why: str) -> PlanInvalid:
-    return PlanInvalid(why)
+def _refuse(why: str) -> NoReturn:
+    raise PlanInvalid(why)
