@@ -1,0 +1,1 @@
+"""Hands that touch the world: how tools and agents are declared, and what a tool is given."""
