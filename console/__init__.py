@@ -1,0 +1,1 @@
+"""What an operator touches: settings, embedded services, commands, pages and the HTTP API."""

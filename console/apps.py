@@ -1,0 +1,10 @@
+"""The Django application of the console."""
+
+from django.apps import AppConfig
+
+
+class ConsoleConfig(AppConfig):
+    """Registers the console's commands, templates and tables under the label `console`."""
+
+    name = "console"
+    label = "console"

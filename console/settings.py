@@ -1,0 +1,108 @@
+"""Django's settings, all from the environment.
+
+A wrong value stops the start with one sentence. Nothing here starts a service: where no address is
+given, the embedded services' addresses are computed.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import global_settings
+
+from console import env
+from console.embedded.places import database_url, valkey_url
+from console.embedded.services import data_dir_of
+from console.secret import kept_secret
+
+_env = env.Environment(os.environ)
+_LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+_VALKEY_SCHEMES = ("redis://", "rediss://", "unix://")
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+SIGNALBOX_DATA_DIR = data_dir_of(os.environ)
+
+# --- who may talk to us -------------------------------------------------------------------------
+
+DEBUG = _env.flag("DEBUG", default=False)
+ALLOWED_HOSTS = _env.listing("ALLOWED_HOSTS", _LOCAL_HOSTS)
+CSRF_TRUSTED_ORIGINS = _env.origins("CSRF_TRUSTED_ORIGINS")
+SECRET_KEY = _env.text("SECRET_KEY", "")
+if not SECRET_KEY and not DEBUG and set(ALLOWED_HOSTS) - set(_LOCAL_HOSTS):
+    # Several machines must share the key; one that each made for itself would split them.
+    raise env.SettingRefused("SECRET_KEY", "set when ALLOWED_HOSTS names more than this machine")
+SECRET_KEY = SECRET_KEY or kept_secret(SIGNALBOX_DATA_DIR)
+
+# --- what we talk to ----------------------------------------------------------------------------
+
+DATABASE_URL = _env.address(
+    "DATABASE_URL", database_url(SIGNALBOX_DATA_DIR), env.POSTGRES_SCHEMES
+)
+DATABASE_DIRECT_URL = _env.address("DATABASE_DIRECT_URL", DATABASE_URL, env.POSTGRES_SCHEMES)
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        **env.database("DATABASE_URL", DATABASE_URL),
+        "CONN_MAX_AGE": 0,
+        # A pooler in front hands each transaction another server, where a named cursor is unknown.
+        "DISABLE_SERVER_SIDE_CURSORS": DATABASE_DIRECT_URL != DATABASE_URL,
+    },
+}
+VALKEY_URL = _env.address("VALKEY_URL", valkey_url(SIGNALBOX_DATA_DIR), _VALKEY_SCHEMES)
+BROKER_URL = _env.address("BROKER_URL", VALKEY_URL, (*_VALKEY_SCHEMES, "amqp://", "amqps://"))
+
+# --- how the runtime behaves --------------------------------------------------------------------
+
+SIGNALBOX_APPS = _env.apps("SIGNALBOX_APPS")
+SIGNALBOX_LEASE_S = _env.number("SIGNALBOX_LEASE_S", 15.0, above=0.2)
+SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / "artifacts"))
+
+# --- Django -------------------------------------------------------------------------------------
+
+_DEMO = "runtime.examples.aftersales"
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "memory",
+    "runtime",
+    *([_DEMO] if importlib.util.find_spec(f"{_DEMO}.apps") else []),
+    "console",
+    *SIGNALBOX_APPS,
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "console.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "artifacts": env.storage("SIGNALBOX_ARTIFACTS", SIGNALBOX_ARTIFACTS),
+}
+STATIC_URL = "static/"
+USE_TZ = True
+TIME_ZONE = _env.time_zone("TIME_ZONE")
+LANGUAGE_CODE = _env.language("LANGUAGE", dict(global_settings.LANGUAGES))
+SESSION_COOKIE_HTTPONLY = True

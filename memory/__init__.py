@@ -1,0 +1,1 @@
+"""What agents remember. It knows nothing of the other packages."""

@@ -1,0 +1,81 @@
+"""What every test may rely on: running services, and a database of this session's own."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+import redis
+from django.conf import settings
+
+from console import embedded
+
+PROJECT = Path(__file__).resolve().parent.parent
+# A running `up` is not disturbed: tests have servers of their own. This runs before settings load,
+# because pytest-django looks for the settings again once it has read this file.
+os.environ.setdefault("SIGNALBOX_DATA_DIR", str(PROJECT / ".signalbox" / "tests"))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+SLOTS = range(1, 64)  # also the number of the Valkey database, of which the embedded one has 64
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[embedded.Services]:
+    """The services for the whole session, embedded unless the environment names others.
+
+    Sessions at once get a PostgreSQL and a Valkey database each; what a killed session left in
+    them is removed first.
+    """
+    with embedded.ensure(os.environ) as running, _slot(running.places.data_dir) as number:
+        settings.DATABASES["default"]["TEST"] = {"NAME": f"test_signalbox_{number}"}
+        if not os.environ.get("DATABASE_URL"):
+            _drop_leftover(settings.DATABASE_URL, number)
+        if not os.environ.get("VALKEY_URL"):
+            _use_valkey_database(number)
+        yield running
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(services: embedded.Services) -> None:
+    """Whoever asks for the database gets the services first."""
+
+
+@pytest.fixture
+def child_environ(services: embedded.Services, django_db_setup: None) -> dict[str, str]:
+    """The environment of a child process that works on this session's test databases."""
+    name = settings.DATABASES["default"]["NAME"]
+    database_url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()
+    own = {"DATABASE_URL": database_url, "VALKEY_URL": settings.VALKEY_URL}
+    return {**os.environ, **services.environ(), **own}
+
+
+@contextmanager
+def _slot(data_dir: Path) -> Iterator[int]:
+    """Hold a number that no other session has; the kernel frees a killed session's."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    for number in SLOTS:
+        with (data_dir / f"session-{number}.lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield number
+            return
+    pytest.exit("too many test sessions at once")
+
+
+def _drop_leftover(address: str, number: int) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode())
+
+
+def _use_valkey_database(number: int) -> None:
+    address = urlsplit(settings.VALKEY_URL)._replace(query=f"db={number}").geturl()
+    if settings.BROKER_URL == settings.VALKEY_URL:
+        settings.BROKER_URL = address
+    settings.VALKEY_URL = address
+    with redis.Redis.from_url(address) as client:
+        client.flushdb()
