@@ -1,0 +1,133 @@
+"""The values the payload gate adds to Python's own: what it returns, what it marks, what stands for the unstorable.
+
+Plain data shared by the modules of the gate. Everybody else imports them from `runtime.core.payloads`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from runtime.core.errors import clean_text
+
+TAG: Final = "$"
+"""The one reserved key: in stored text a JSON object that has it is a tagged value, never a user's object."""
+BODY: Final = "v"
+MAX_SAFE_INT: Final = 2**53 - 1
+"""Largest integer that every JSON reader, and RFC 8785, takes without rounding."""
+UNSAFE_CHARACTERS: Final = re.compile("[\x00\ud800-\udfff]")
+GUARDED: Final = (Exception, SystemExit, GeneratorExit)
+"""What foreign code called by the gate may throw; interrupts of the worker itself still pass."""
+
+_ENCODER: Final = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+to_json: Final = _ENCODER.encode
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing the gate changed on the way: where (`$.a[0]`), what kind, and a note for people.
+
+    Kinds: `escaped` (NUL or lone surrogates, comes back exactly), `nonfinite` (comes back exactly),
+    `narrowed` (comes back as a simpler type of the same content), `unstorable` (only a preview is left),
+    `more` (further marks were left out).
+    """
+
+    path: str
+    kind: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A value in storable form: JSON text, its size in UTF-8 bytes, and what was changed."""
+
+    text: str
+    size: int
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unstorable:
+    """What is left of a value that cannot be stored: why, its type, and a short preview."""
+
+    kind: str
+    type_name: str
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRef:
+    """Stands for a large value that lies in the artifact store."""
+
+    handle: str
+    size: int
+    """UTF-8 bytes of the whole."""
+    preview: str
+    kind: str
+    """What the whole is: `payload` for encoded text of this gate, else a media type."""
+
+
+def stored_unstorable(value: Unstorable) -> dict[str, Any]:
+    """Give the stored form of what is left of an unstorable value."""
+    return {
+        TAG: "unstorable",
+        "kind": stored_text(value.kind),
+        "type": stored_text(value.type_name),
+        "preview": stored_text(value.preview),
+    }
+
+
+def stored_artifact(value: ArtifactRef) -> dict[str, Any]:
+    """Give the stored form of a reference to an artifact."""
+    return {
+        TAG: "artifact",
+        "handle": stored_text(value.handle),
+        "size": int(value.size),
+        "preview": stored_text(value.preview),
+        "kind": stored_text(value.kind),
+    }
+
+
+def stored_text(value: str) -> Any:
+    """Give a text as itself when every reader can take it, else tagged and escaped."""
+    text = str.__str__(value)
+    return {TAG: "str", BODY: escape(text)} if UNSAFE_CHARACTERS.search(text) else text
+
+
+def measured(text: str, marks: tuple[Mark, ...] = ()) -> Encoded:
+    """Put a finished text with its size; raises UnicodeEncodeError for a lone surrogate."""
+    size = len(text) if text.isascii() else len(text.encode())
+    return Encoded(text, size, marks)
+
+
+def escape(text: str) -> str:
+    r"""Write NUL as `\0`, a lone surrogate as `\d835` and a backslash as `\\`."""
+    return re.sub("[\\\\\x00\ud800-\udfff]", _escape_one, text)
+
+
+def unescape(text: str) -> str:
+    r"""Undo `escape`."""
+    return re.sub(r"\\(\\|0|d[89a-f][0-9a-f]{2})", _unescape_one, text)
+
+
+def _escape_one(match: re.Match[str]) -> str:
+    character = match[0]
+    if character == "\\":
+        return "\\\\"
+    return "\\0" if character == "\x00" else f"\\{ord(character):04x}"
+
+
+def _unescape_one(match: re.Match[str]) -> str:
+    code = match[1]
+    if code == "\\":
+        return "\\"
+    return "\x00" if code == "0" else chr(int(code, 16))
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters, storable, ending in `…` when something was cut."""
+    return clean_text(text) if len(text) <= limit else f"{clean_text(text[: max(limit - 1, 0)])}…"
