@@ -29,6 +29,7 @@ class Address(BaseModel):
 
 
 def ship(  # noqa: PLR0913 - one argument of every kind
+    *,
     order_id: str,
     weight: Decimal,
     at: datetime,
@@ -85,7 +86,7 @@ def test_stored_arguments_give_back_the_very_values_the_first_call_got(shipment:
 
 
 @given(SHIPMENTS)
-def test_stored_arguments_are_a_fixed_point_so_that_a_digest_can_be_recomputed(
+def test_stored_arguments_are_a_fixed_point_so_a_digest_can_be_recomputed(
     shipment: Any,
 ) -> None:
     stored = SHIP.validate(shipment).stored
@@ -137,10 +138,9 @@ def test_a_tool_that_changes_its_arguments_changes_neither_the_stored_nor_the_ne
         ({"order_id": "x\ud835y", "weight": 1, "at": 0}, "no JSON form"),
         ({"order_id": "A1", "weight": 1, "at": 0, "raw": b"\xff"}, "no JSON form"),
     ],
-    ids=lambda value: repr(value)[:60],
 )
 def test_what_does_not_fit_is_refused_and_never_guessed_at(arguments: Any, why: str) -> None:
-    """Hazard TA-01: after a repeated call a model sends a list; nobody knows which element counts."""
+    """Hazard TA-01: after a repeated call models send a list; nobody knows which element counts."""
     with pytest.raises(ArgumentsRefused) as refused:
         SHIP.validate(arguments)
 
