@@ -1,0 +1,1 @@
+"""Example agents that ship with the runtime; nothing in the runtime imports them."""
