@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from runtime.core.errors import SignalboxError
@@ -106,15 +107,22 @@ def _query(cursor: Any, sql: str) -> Any:
 
 def _execute(argv: list[str]) -> None:
     """Let Django find the command and read its arguments, and run it among its services."""
-    from django.core.management import ManagementUtility
+    from django.core.management import ManagementUtility, get_commands
     from django.core.management.base import BaseCommand, CommandParser
     from django.db import OperationalError
 
-    def refuse(_parser: CommandParser, message: str) -> NoReturn:
-        raise Usage(f"{message}; see `manage.py help`".capitalize() + ".")
+    def refuse(parser: CommandParser, message: str) -> NoReturn:
+        raise Usage(f"{message[:1].upper()}{message[1:]}; see `{parser.prog} --help`.")
+
+    def refuse_command(name: str) -> NoReturn:
+        near = get_close_matches(name, get_commands(), n=1)
+        meant = f"; did you mean {near[0]!r}" if near else ""
+        raise Usage(f"There is no command {name!r}{meant}; see `manage.py help`.")
 
     class Utility(ManagementUtility):
         def fetch_command(self, subcommand: str) -> BaseCommand:
+            if subcommand not in get_commands():
+                refuse_command(subcommand)
             return _among_services(super().fetch_command(subcommand), subcommand)
 
     # Django's parsers, also those of sub-commands, print the usage over several lines and exit.
@@ -130,8 +138,7 @@ def _execute(argv: list[str]) -> None:
 
 def _among_services(command: Any, name: str) -> Any:
     """Wrap a command's work, which begins once its arguments were understood."""
-    from django.core.checks import SystemCheckError  # type: ignore[attr-defined]
-    from django.core.management.base import CommandError
+    from django.core.management.base import CommandError, SystemCheckError
 
     work = command.execute
 

@@ -4,7 +4,6 @@ A wrong value stops the start with one sentence. Nothing here starts a service: 
 given, the embedded services' addresses are computed.
 """
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "memory",
     "runtime",
-    *([_DEMO] if importlib.util.find_spec(f"{_DEMO}.apps") else []),
+    *([_DEMO] if (BASE_DIR / "runtime/examples/aftersales/apps.py").exists() else []),
     "console",
     *SIGNALBOX_APPS,
 ]
