@@ -17,7 +17,7 @@ r"""Every error the runtime raises on purpose, in one tree; constructors take da
     └── EngineError              inside the engine; reaches a person only as a review item or a log line
         ├── IllegalTransition  StaleVersion          bugs of ours
         ├── LeaseLost                                another worker holds the task now
-        ├── PlanInvalid  ChildDied
+        ├── PlanInvalid  ChildDied  ChildVanished  ToolFailed
         └── Unreadable
             ├── CheckpointUnreadable  PayloadUnreadable
             └── UnknownCodec
@@ -439,6 +439,34 @@ class ChildDied(EngineError):
 
     def __str__(self) -> str:
         return f"The child process of the tool was ended by signal {self.signal} before it answered."
+
+
+class ChildVanished(EngineError):
+    """The child process of an isolated tool left by itself without an answer."""
+
+    code = "child_vanished"
+
+    def __init__(self, status: int) -> None:
+        """Take the exit status it left with."""
+        self.status = status
+        super().__init__(status)
+
+    def __str__(self) -> str:
+        return f"The child process of the tool left with status {self.status} before it answered."
+
+
+class ToolFailed(EngineError):
+    """An isolated tool raised something of its own; what it was crosses processes as text only."""
+
+    code = "tool_failed"
+
+    def __init__(self, type_name: str, message: str) -> None:
+        """Take the name of the exception's class and its message, both safe to store."""
+        self.type_name, self.message = type_name, message
+        super().__init__(type_name, message)
+
+    def __str__(self) -> str:
+        return f"{self.type_name}: {self.message}"
 
 
 class Unreadable(EngineError):
