@@ -56,6 +56,35 @@ class Usage(SignalboxError):
     code = "usage"
 
 
+class UnknownCommand(Usage):
+    """There is no such command."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.near = get_close_matches(name, known, n=1)
+
+    def __str__(self) -> str:
+        meant = f"; did you mean {self.near[0]!r}" if self.near else ""
+        return f"There is no command {self.name!r}{meant}; see `manage.py help`."
+
+
+class ArgumentsRefused(Usage):
+    """The command does not take these arguments."""
+
+    def __init__(self, program: str, problem: str) -> None:
+        super().__init__(program, problem)
+        self.program = program
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.problem[:1].upper()}{self.problem[1:]}; see `{self.program} --help`."
+
+
+class CommandRefused(Usage):
+    """The command itself refused, in Django's way and its own words."""
+
+
 def main(argv: Sequence[str]) -> NoReturn:
     """Run the command that `argv` names and end the process with its status."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
@@ -112,17 +141,12 @@ def _execute(argv: list[str]) -> None:
     from django.db import OperationalError
 
     def refuse(parser: CommandParser, message: str) -> NoReturn:
-        raise Usage(f"{message[:1].upper()}{message[1:]}; see `{parser.prog} --help`.")
-
-    def refuse_command(name: str) -> NoReturn:
-        near = get_close_matches(name, get_commands(), n=1)
-        meant = f"; did you mean {near[0]!r}" if near else ""
-        raise Usage(f"There is no command {name!r}{meant}; see `manage.py help`.")
+        raise ArgumentsRefused(parser.prog, message)
 
     class Utility(ManagementUtility):
         def fetch_command(self, subcommand: str) -> BaseCommand:
             if subcommand not in get_commands():
-                refuse_command(subcommand)
+                raise UnknownCommand(subcommand, sorted(get_commands()))
             return _among_services(super().fetch_command(subcommand), subcommand)
 
     # Django's parsers, also those of sub-commands, print the usage over several lines and exit.
@@ -151,7 +175,7 @@ def _among_services(command: Any, name: str) -> Any:
         except CommandError as error:
             if options.get("traceback"):
                 raise
-            raise Usage(str(error)) from error
+            raise CommandRefused(str(error)) from error
 
     command.execute = execute
     return command

@@ -35,9 +35,7 @@ SECRET_KEY = SECRET_KEY or kept_secret(SIGNALBOX_DATA_DIR)
 
 # --- what we talk to ----------------------------------------------------------------------------
 
-DATABASE_URL = _env.address(
-    "DATABASE_URL", database_url(SIGNALBOX_DATA_DIR), env.POSTGRES_SCHEMES
-)
+DATABASE_URL = _env.address("DATABASE_URL", database_url(SIGNALBOX_DATA_DIR), env.POSTGRES_SCHEMES)
 DATABASE_DIRECT_URL = _env.address("DATABASE_DIRECT_URL", DATABASE_URL, env.POSTGRES_SCHEMES)
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {

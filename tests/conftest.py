@@ -69,7 +69,9 @@ def _slot(data_dir: Path) -> Iterator[int]:
 
 def _drop_leftover(address: str, number: int) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode())
+        connection.execute(
+            f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode()
+        )
 
 
 def _use_valkey_database(number: int) -> None:

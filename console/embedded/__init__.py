@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey from wheels, run beside the program so that a fresh clone needs nothing else.
+"""PostgreSQL and Valkey from wheels, beside the program: a fresh clone needs nothing else.
 
 It is not for production, where `DATABASE_URL` and `VALKEY_URL` name real servers and nothing here
 starts. Settings ask for the addresses; commands, tests and drills call `ensure`.

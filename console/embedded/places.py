@@ -4,6 +4,7 @@ Everything follows from the data folder alone, so that settings know the address
 server runs. It starts nothing and, except for `make_*`, touches nothing.
 """
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -106,10 +107,8 @@ def make_socket_dir(path: Path, owner: int, group: int) -> None:
     Raises:
         FolderRefused: It belongs to somebody else or is no folder.
     """
-    try:
+    with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {os.geteuid(), owner}:
         raise FolderRefused(path, f"it was made by somebody else (user id {found.st_uid})")

@@ -109,7 +109,7 @@ class Postgres:
         processes.wait_until(self._gone, STOP_TIMEOUT_S)
 
     def status(self) -> str | None:
-        """What the living postmaster says of itself: ready, starting, stopping; None without one."""
+        """What a living postmaster says of itself (ready, starting, stopping); None without one."""
         if self._postmaster() is None:
             return None
         lines = self._pid_file()

@@ -90,7 +90,7 @@ class Services:
         return not (self._database_url and self._valkey_url)
 
     def environ(self) -> dict[str, str]:
-        """What a child process needs in its environment to use these services, not start its own."""
+        """What a child process needs in its environment to use these services."""
         return {
             "DATABASE_URL": self._database_url or database_url(self.places.data_dir),
             "VALKEY_URL": self._valkey_url or valkey_url(self.places.data_dir),

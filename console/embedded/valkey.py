@@ -53,9 +53,7 @@ class Valkey:
         """
         living = self._living()
         pid = living[0] if living else self._launch()
-        processes.wait_until(
-            lambda: self.answers() or not processes.is_alive(pid), START_TIMEOUT_S
-        )
+        processes.wait_until(lambda: self.answers() or not processes.is_alive(pid), START_TIMEOUT_S)
         if not self.answers():
             lines = processes.tail(self.log)
             cause = lines[-1].strip() if lines else "it gave no reason"
