@@ -50,7 +50,7 @@ class SignalboxError(Exception):
     code: ClassVar[str] = "error"
 
 
-# --- raised by tools ------------------------------------------------------------------------------------------------
+# --- raised by tools ----------------------------------------------------------------------------
 
 
 class ToolError(SignalboxError):
@@ -92,7 +92,7 @@ class Ambiguous(ToolError):
     code = "ambiguous"
 
 
-# --- wrong usage ----------------------------------------------------------------------------------------------------
+# --- wrong usage --------------------------------------------------------------------------------
 
 
 class WrongUsage(SignalboxError):
@@ -266,9 +266,7 @@ class KeyReused(WrongUsage):
         super().__init__(key)
 
     def __str__(self) -> str:
-        return (
-            f"Key {_quoted(self.key)} was already used with a different request; repeat that request or take a new key."
-        )
+        return f"Key {_quoted(self.key)} was already used with a different request; repeat that request or take a new key."
 
 
 class NotAllowedNow(WrongUsage):
@@ -315,7 +313,9 @@ class DecisionRefused(WrongUsage):
         super().__init__(self.review_id, decision, why)
 
     def __str__(self) -> str:
-        return f"Review {self.review_id} does not take decision {_quoted(self.decision)}: {self.why}."
+        return (
+            f"Review {self.review_id} does not take decision {_quoted(self.decision)}: {self.why}."
+        )
 
 
 class ReviewClosed(DecisionRefused):
@@ -324,7 +324,9 @@ class ReviewClosed(DecisionRefused):
     http_status = 409
     code = "review_closed"
 
-    def __init__(self, review_id: object, decision: str, closed_by: str, outcome: str, at: str) -> None:
+    def __init__(
+        self, review_id: object, decision: str, closed_by: str, outcome: str, at: str
+    ) -> None:
         """Take the item, the late decision, and who closed it how and when."""
         super().__init__(review_id, decision, f"{closed_by} closed it as {outcome} at {at}")
         self.closed_by, self.outcome, self.at = closed_by, outcome, at
@@ -359,7 +361,7 @@ class ToolRefused(WrongUsage):
         return f"Tool {_quoted(self.tool)} cannot be used: {self.why}."
 
 
-# --- inside the engine ----------------------------------------------------------------------------------------------
+# --- inside the engine --------------------------------------------------------------------------
 
 
 class EngineError(SignalboxError):
@@ -404,10 +406,10 @@ class LeaseLost(EngineError):
 
     code = "lease_lost"
 
-    def __init__(self, task_id: object, epoch: int) -> None:
-        """Take the task and the epoch that was lost."""
-        self.task_id, self.epoch = str(task_id), epoch
-        super().__init__(self.task_id, epoch)
+    def __init__(self, task_id: object, epoch: int, epoch_now: int = 0) -> None:
+        """Take the task, the epoch that was lost, and the one in force (0 when it is not known)."""
+        self.task_id, self.epoch, self.epoch_now = str(task_id), epoch, epoch_now
+        super().__init__(self.task_id, epoch, epoch_now)
 
     def __str__(self) -> str:
         return f"The lease on task {self.task_id} was lost at epoch {self.epoch}; another worker continues it."
@@ -438,7 +440,9 @@ class ChildDied(EngineError):
         super().__init__(signal)
 
     def __str__(self) -> str:
-        return f"The child process of the tool was ended by signal {self.signal} before it answered."
+        return (
+            f"The child process of the tool was ended by signal {self.signal} before it answered."
+        )
 
 
 class ChildVanished(EngineError):
@@ -517,7 +521,7 @@ class UnknownCodec(Unreadable):
         return f"A stored payload has codec {_quoted(self.codec)}, which this version does not know; upgrade this process."
 
 
-# --- any exception as safe text -------------------------------------------------------------------------------------
+# --- any exception as safe text -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
