@@ -147,10 +147,12 @@ def _execute(argv: list[str]) -> None:
         def fetch_command(self, subcommand: str) -> BaseCommand:
             if subcommand not in get_commands():
                 raise UnknownCommand(subcommand, sorted(get_commands()))
-            return _among_services(super().fetch_command(subcommand), subcommand)
+            command = super().fetch_command(subcommand)
+            _put_among_services(command, subcommand)
+            return command
 
     # Django's parsers, also those of sub-commands, print the usage over several lines and exit.
-    CommandParser.error = refuse  # type: ignore[method-assign]
+    CommandParser.error = refuse  # type: ignore[method-assign,assignment]
     try:
         Utility(argv).execute()
     except OperationalError as error:
@@ -160,7 +162,7 @@ def _execute(argv: list[str]) -> None:
         sys.exit(_say(f"The database cannot be used: {first}.", USAGE))
 
 
-def _among_services(command: Any, name: str) -> Any:
+def _put_among_services(command: Any, name: str) -> None:
     """Wrap a command's work, which begins once its arguments were understood."""
     from django.core.management.base import CommandError, SystemCheckError
 
@@ -178,7 +180,6 @@ def _among_services(command: Any, name: str) -> Any:
             raise CommandRefused(str(error)) from error
 
     command.execute = execute
-    return command
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def kept_secret(data_dir: Path) -> str:
             _make(path)
         return path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise FolderRefused(path, (error.strerror or str(error)).lower()) from error
+        raise FolderRefused(path, error.strerror or str(error)) from error
 
 
 def _make(path: Path) -> None:

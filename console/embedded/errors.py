@@ -28,7 +28,7 @@ class FolderRefused(EmbeddedError):
 
     def __str__(self) -> str:
         return (
-            f"The embedded services cannot use {self.path}: {self.why}; "
+            f"The embedded services cannot use {self.path}: {self.why[:1].lower()}{self.why[1:]}; "
             "put that right, or set SIGNALBOX_DATA_DIR to a folder you can write."
         )
 

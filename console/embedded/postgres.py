@@ -150,7 +150,8 @@ class Postgres:
         maker = named_account(self.account)
         if maker.switch:
             os.chown(made, maker.uid, maker.gid)
-        command = [self.programs / "initdb", "-D", made, "-U", ROLE, "--auth=trust", "-E", "UTF8"]
+        command: list[str | Path] = [self.programs / "initdb", "-D", made, "-U", ROLE]
+        command += ["--auth=trust", "-E", "UTF8"]
         command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         done = subprocess.run(
             command, capture_output=True, check=False, text=True, **processes.run_as(maker)
@@ -166,7 +167,7 @@ class Postgres:
         settings = SETTINGS | {"unix_socket_directories": str(self.socket_dir)}
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self.log.unlink(missing_ok=True)
-        command = [self.programs / NAME, "-D", self.data, *arguments]
+        command: list[str | Path] = [self.programs / NAME, "-D", self.data, *arguments]
         pid = processes.launch(command, self.account, self.log)
         alive = processes.wait_until(lambda: self._settled(pid), START_TIMEOUT_S)
         if not alive or self.status() != "ready":

