@@ -6,15 +6,20 @@ to) when its standard input closes, so that it does not outlive who started it.
 
 import argparse
 import asyncio
-import contextlib
 import json
+import os
 import signal
 import sys
 
 import psycopg
 
 from runtime.examples.aftersales.shop.house import Shop
-from runtime.examples.aftersales.shop.ledger import Ledger, ensure_schema
+from runtime.examples.aftersales.shop.ledger import (
+    BooksInterruptedError,
+    BooksUnreachableError,
+    Ledger,
+    ensure_schema,
+)
 from runtime.examples.aftersales.shop.seeds import make
 from runtime.examples.aftersales.shop.server import HOST, listen
 
@@ -27,8 +32,9 @@ def main() -> int:
         return asyncio.run(_run(options))
     except ValueError as error:
         return _complain(str(error))
-    except psycopg.Error as error:
-        return _complain(f"the shop cannot open its books: {str(error).strip()}")
+    except (psycopg.Error, BooksUnreachableError, BooksInterruptedError) as error:
+        why = " ".join(str(error.__cause__ or error).split())
+        return _complain(f"the shop cannot open its books: {why}")
     except OSError as error:
         return _complain(f"the shop cannot listen on port {options.port}: {error.strerror}")
     except KeyboardInterrupt:
@@ -39,11 +45,18 @@ def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="shop", description="A little shop behind HTTP.")
     parser.add_argument("--database-url", required=True)
     parser.add_argument("--schema", default="shop", help="where its tables are")
-    parser.add_argument("--port", type=int, default=0, help="0 takes any free one")
+    parser.add_argument("--port", type=_port, default=0, help="0 takes any free one")
     parser.add_argument("--seed-orders", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--until-stdin-closes", action="store_true")
     return parser.parse_args()
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65_536):  # noqa: PLR2004
+        message = f"{text!r} is no port: use a number from 0 to 65535"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
 
 
 async def _run(options: argparse.Namespace) -> int:
@@ -67,10 +80,9 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    with contextlib.suppress(BlockingIOError):
-        if not sys.stdin.buffer.raw.read(1024):  # type: ignore[attr-defined]
-            loop.remove_reader(sys.stdin.fileno())
-            ended.set()
+    if not os.read(sys.stdin.fileno(), 1024):
+        loop.remove_reader(sys.stdin.fileno())
+        ended.set()
 
 
 def _complain(sentence: str) -> int:

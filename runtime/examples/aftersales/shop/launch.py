@@ -25,10 +25,11 @@ class ShopDidNotStartError(Exception):
 class ShopProcess:
     """A running shop; a context manager that stops it at the end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str) -> None:
-        """Take over a process that listens at `url`."""
+    def __init__(self, process: subprocess.Popen[bytes], url: str, schema: str) -> None:
+        """Take over a process that listens at `url` and keeps its books in `schema`."""
         self.process = process
         self.url = url
+        self.schema = schema
 
     @property
     def port(self) -> int:
@@ -104,10 +105,10 @@ def start_shop(
     line = _first_line(process)
     if not line:
         process.kill()
-        ShopProcess(process, "")._reap()  # noqa: SLF001 - it never came to life
+        ShopProcess(process, "", schema)._reap()  # noqa: SLF001 - it never came to life
         message = f"the shop ended with status {process.returncode} before it listened"
         raise ShopDidNotStartError(message)
-    return ShopProcess(process, json.loads(line)["url"])
+    return ShopProcess(process, json.loads(line)["url"], schema)
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> bytes:

@@ -84,6 +84,7 @@ class Pool:
     def __init__(self, database_url: str, schema: str, *, size: int, durable: bool) -> None:
         """Prepare the slots; nothing connects yet."""
         self._database_url = database_url
+        self._name = f"shop {schema}"
         commit = "on" if durable else "off"
         self._setup = sql.SQL("SET search_path TO {}; SET synchronous_commit TO {}").format(
             sql.Identifier(schema),
@@ -125,6 +126,7 @@ class Pool:
             connection = await psycopg.AsyncConnection.connect(
                 self._database_url,
                 autocommit=True,
+                application_name=self._name,
                 connect_timeout=CONNECT_TIMEOUT_S,
             )
             await connection.execute(self._setup)
