@@ -1,7 +1,8 @@
 """What a tool does to the world, as declared by its author.
 
-Two small vocabularies and the one table that says what each effect class allows after an unknown outcome.
-It decides nothing itself: `runtime.core.retry` turns a row of the table into a move, tools and pages quote it.
+Two small vocabularies and the one table that says what each effect class allows after an unknown
+outcome. It decides nothing itself: `runtime.core.retry` turns a row of the table into a move, tools
+and pages quote it.
 """
 
 from __future__ import annotations
@@ -59,34 +60,40 @@ MEANINGS: Final[Mapping[Effect, Meaning]] = MappingProxyType(
     {
         row.effect: row
         for row in (
-            Meaning(Effect.READ, False, False, "has no side effect", Unknown.CALL_AGAIN),
+            Meaning(
+                Effect.READ,
+                is_write=False,
+                leaves_us=False,
+                summary="has no side effect",
+                when_unknown=Unknown.CALL_AGAIN,
+            ),
             Meaning(
                 Effect.LOCAL,
-                True,
-                False,
-                "writes only in our database, in the commit of its own step",
-                Unknown.CALL_AGAIN,
+                is_write=True,
+                leaves_us=False,
+                summary="writes only in our database, in the commit of its own step",
+                when_unknown=Unknown.CALL_AGAIN,
             ),
             Meaning(
                 Effect.KEYED,
-                True,
-                True,
-                "the downstream de-duplicates by our operation id",
-                Unknown.SAME_ID,
+                is_write=True,
+                leaves_us=True,
+                summary="the downstream de-duplicates by our operation id",
+                when_unknown=Unknown.SAME_ID,
             ),
             Meaning(
                 Effect.CHECKED,
-                True,
-                True,
-                "a check tells whether an operation id took effect",
-                Unknown.CHECK_FIRST,
+                is_write=True,
+                leaves_us=True,
+                summary="a check tells whether an operation id took effect",
+                when_unknown=Unknown.CHECK_FIRST,
             ),
             Meaning(
                 Effect.ONCE,
-                True,
-                True,
-                "can neither be de-duplicated nor checked",
-                Unknown.ASK,
+                is_write=True,
+                leaves_us=True,
+                summary="can neither be de-duplicated nor checked",
+                when_unknown=Unknown.ASK,
             ),
         )
     }
@@ -98,8 +105,9 @@ def effect_now(
 ) -> Effect:
     """Give the class that holds for an operation of this age.
 
-    A downstream that forgets keys after `key_ttl_s` would treat a later call as a new one (hazard DS-07),
-    so a `keyed` operation older than that is `checked` when the tool has a check, else `once`.
+    A downstream that forgets keys after `key_ttl_s` would treat a later call as a new one,
+    so a `keyed` operation older than that is `checked` when the tool has a check, else
+    `once`.
 
     Args:
         effect: The declared class.

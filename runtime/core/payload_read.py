@@ -1,6 +1,7 @@
-"""The way back through the payload gate: tagged objects of stored text become the values they stand for.
+"""The way back through the payload gate: tagged objects become the values they stand for.
 
-Used by `runtime.core.payloads.decode`; a tag or body the gate never writes is refused, never guessed at.
+Used by `runtime.core.payloads.decode`; a tag or body the gate never writes is refused, never
+guessed at.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The values the payload gate adds to Python's own: what it returns, what it marks, what stands for the unstorable.
+"""The values the payload gate adds to Python's own: results, marks, and what stands for a loss.
 
-Plain data shared by the modules of the gate. Everybody else imports them from `runtime.core.payloads`.
+Plain data shared by the modules of the gate. Everybody else imports them from
+`runtime.core.payloads`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runtime.core.errors import clean_text
+from runtime.core.error_text import UNSTORABLE_CHARACTERS
 
 TAG: Final = "$"
-"""The one reserved key: in stored text a JSON object that has it is a tagged value, never a user's object."""
+"""The reserved key: a stored object that has it is a tagged value, never a user's object."""
 BODY: Final = "v"
 MAX_SAFE_INT: Final = 2**53 - 1
 """Largest integer that every JSON reader, and RFC 8785, takes without rounding."""
-UNSAFE_CHARACTERS: Final = re.compile("[\x00\ud800-\udfff]")
-GUARDED: Final = (Exception, SystemExit, GeneratorExit)
-"""What foreign code called by the gate may throw; interrupts of the worker itself still pass."""
 
 _ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
@@ -32,8 +30,8 @@ class Mark:
     """One thing the gate changed on the way: where (`$.a[0]`), what kind, and a note for people.
 
     Kinds: `escaped` (NUL or lone surrogates, comes back exactly), `nonfinite` (comes back exactly),
-    `narrowed` (comes back as a simpler type of the same content), `unstorable` (only a preview is left),
-    `more` (further marks were left out).
+    `narrowed` (comes back as a simpler type of the same content), `unstorable` (only a preview is
+    left), `more` (further marks were left out).
     """
 
     path: str
@@ -95,7 +93,7 @@ def stored_artifact(value: ArtifactRef) -> dict[str, Any]:
 def stored_text(value: str) -> Any:
     """Give a text as itself when every reader can take it, else tagged and escaped."""
     text = str.__str__(value)
-    return {TAG: "str", BODY: escape(text)} if UNSAFE_CHARACTERS.search(text) else text
+    return {TAG: "str", BODY: escape(text)} if UNSTORABLE_CHARACTERS.search(text) else text
 
 
 def measured(text: str, marks: tuple[Mark, ...] = ()) -> Encoded:
@@ -126,8 +124,3 @@ def _unescape_one(match: re.Match[str]) -> str:
     if code == "\\":
         return "\\"
     return "\x00" if code == "0" else chr(int(code, 16))
-
-
-def shortened(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters, storable, ending in `…` when something was cut."""
-    return clean_text(text) if len(text) <= limit else f"{clean_text(text[: max(limit - 1, 0)])}…"

@@ -1,6 +1,7 @@
 """Short, always valid texts about values of any size, for logs, tables, prompts and review pages.
 
-Nothing here raises, and nothing walks more of a value than it shows. Not an encoding: see `runtime.core.payloads`.
+Nothing here raises, and nothing walks more of a value than it shows. Not an encoding: see
+`runtime.core.payloads`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,20 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime, time
+from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from itertools import islice
+from pathlib import PosixPath, PurePath
 from typing import Any, Final
+from uuid import UUID
 
+from runtime.core.error_text import GUARDED
 from runtime.core.errors import clean_text, type_name
-from runtime.core.payload_values import GUARDED, ArtifactRef, Encoded, Unstorable
+from runtime.core.payload_values import ArtifactRef, Encoded, Unstorable
 
 _DEPTH: Final = 4
+_LONGEST_INT_BITS: Final = 512
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 _WIDEST_CHARACTER: Final = 16
 """Code points looked back at to avoid ending inside one visible character."""
@@ -47,14 +54,10 @@ def preview_text(text: str, size: int, limit_chars: int) -> str:
 
 def human_size(size: int) -> str:
     """Write a number of bytes for people: `812 bytes`, `12.0 MB`."""
-    if size < 1000:
-        return f"{size} bytes"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.95:
-            return f"{amount:.1f} {unit}"
-    return f"{amount / 1000:.1f} TB"
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
 
 
 def summarise(value: object, limit: int = 200) -> str:
@@ -131,9 +134,9 @@ def _more(count: int) -> str:
 
 
 def _short_scalar(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value}" if value.bit_length() <= 512 else f"<integer of {value.bit_length()} bits>"
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT_BITS:
+        return f"<integer of {value.bit_length()} bits>"
+    if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, bytes | bytearray | memoryview):
         return f"<{human_size(memoryview(value).nbytes)}>"
@@ -141,11 +144,10 @@ def _short_scalar(value: Any) -> str:
         return f"<{value.type_name[:100]}: {value.preview[:200]}>"
     if isinstance(value, ArtifactRef):
         return f"<{human_size(value.size)} {value.kind[:40]}: {value.preview[:200]}>"
-    if type(value).__module__ in _PRINTABLE_MODULES:
-        return str(value)[:400]
-    return f"<{type_name(value)}>"
+    printable = isinstance(value, _PRINTABLE) and type(value).__module__ in _PRINTABLE_MODULES
+    return clean_text(str(value)[:400]) if printable else f"<{type_name(value)}>"
 
 
-_PRINTABLE_MODULES: Final = frozenset(
-    {"builtins", "decimal", "_decimal", "fractions", "uuid", "pathlib", "pathlib._local", "datetime"}
-)
+_PRINTABLE: Final = (int, float, complex, Decimal, Fraction, UUID, PurePath, timedelta, range)
+_PRINTABLE_MODULES: Final = frozenset(kind.__module__ for kind in (*_PRINTABLE, PosixPath))
+"""Only Python's own classes: the text of a foreign subclass may be anything."""

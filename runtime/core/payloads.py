@@ -1,42 +1,43 @@
-"""The one gate between Python values and stored text: `encode` takes anything and never raises, `decode` gives it back.
+r"""The one gate between Python values and stored text.
 
-Text is JSON for the strictest readers: no NaN or Infinity, no NUL, no lone surrogate, no integer beyond ±(2^53 - 1).
-What JSON cannot say is a tagged object `{"$": tag, ...}`; a user's own object with the key `$` is tagged in turn, so
-nobody outside can forge a tag. Every storing code keeps `CODEC` beside the text.
+`encode` takes anything and never raises, `decode` gives it back; every storing code keeps `CODEC`
+beside the text. Text is JSON for the strictest readers: no NaN or Infinity, no NUL, no lone
+surrogate, no integer beyond ±(2^53 - 1). What JSON cannot say is a tagged object, written here as
+`tag: body` for `{"$": tag, "v": body}`; a user's own object with the key `$` is tagged in turn, so
+nobody outside can forge a tag.
 
-================================  ==============================================  =========================  ==========
-value                             stored as                                       comes back as              mark
-================================  ==============================================  =========================  ==========
-None, bool, str, finite float     itself                                          the same
-int within ±(2^53 - 1)            itself                                          the same
-int beyond                        ``{"$":"int","v":"9007199254740993"}``          the same
-                                  (hexadecimal ``0x…`` from 2,049 bits on)
-str with NUL, lone surrogates     ``{"$":"str","v":"a\\\\0b"}``, escaped          the same                   escaped
-NaN, Infinity, -Infinity          ``{"$":"float","v":"nan"}``                     the same                   nonfinite
-list; tuple, named tuple          array                                           list
-dict with str keys                object, order kept                              the same
-dict with other keys, NUL, ``$``  ``{"$":"dict","v":[[key, value], …]}``          the same
-tuple inside a key or set         ``{"$":"tuple","v":[…]}``                       the same
-Decimal (also NaN)                ``{"$":"decimal","v":"1.10"}``                  the same
-Fraction                          ``{"$":"fraction","v":[1,3]}``                  the same
-complex                           ``{"$":"complex","v":[1.0,-2.0]}``              the same
-bytes                             ``{"$":"bytes","v":"<base64>"}``                the same
-bytearray, memoryview             as bytes                                        bytes                      narrowed
-datetime, time, naive or offset   ``{"$":"datetime","v":"2026-01-01T00:00:00"}``  the same
-datetime, time, named zone        as above, with its offset                       the same instant           narrowed
-date; timedelta; UUID; range      ``{"$":"date","v":"2026-01-01"}`` and so on     the same
-Path                              ``{"$":"path","v":"/a/b"}``                     PurePath (equal)
-set, frozenset                    ``{"$":"set","v":[…]}`` in order of its text    the same
-Enum member                       its value                                       the value                  narrowed
-pydantic model, dataclass         object of its fields                            dict                       narrowed
-subclass of any of the above      as the class above                              that class                 narrowed
-other Mapping; Sequence, views    object; array                                   dict; list                 narrowed
-scalar or array with ``tolist``   its plain form (numpy, torch, pandas)           builtin                    narrowed
-`ArtifactRef`, `Unstorable`       ``{"$":"artifact",…}``                          the same
-exception, generator, anything    ``{"$":"unstorable","kind":…,"type":…,          `Unstorable`               unstorable
-else; failing, cyclic, too deep     "preview":…}``
-or too large parts
-================================  ==============================================  =========================  ==========
+==============================  ====================================  ==============================
+value                           stored as                             comes back as (mark)
+==============================  ====================================  ==============================
+None, bool, str, finite float   itself                                the same
+int within ±(2^53 - 1)          itself                                the same
+int beyond                      int: "9007199254740993", hexadecimal  the same
+                                from 2,049 bits on
+str with NUL, lone surrogates   str: "a\0b", escaped                  the same (escaped)
+NaN, Infinity, -Infinity        float: "nan"                          the same (nonfinite)
+list, tuple, named tuple        array                                 list
+dict with str keys              object, order kept                    the same
+dict with other keys, NUL, `$`  dict: [[key, value], …]               the same
+tuple in a key or a set         tuple: […]                            the same
+Decimal, also NaN               decimal: "1.10"                       the same
+Fraction; complex               fraction: [1, 3]; complex: [1.0, 2.0] the same
+bytes                           bytes: base64                         the same
+bytearray, memoryview           as bytes                              bytes (narrowed)
+datetime, time                  datetime: "2026-01-01T00:00:00"       the same, naive or with offset
+… with a named time zone        the same, with its offset             the same instant (narrowed)
+date, timedelta, UUID, range    date: "2026-01-01", and so on         the same
+Path                            path: "/a/b"                          PurePath, equal
+set, frozenset                  set: […] in the order of their text   the same
+Enum member                     its value                             the value (narrowed)
+pydantic model, dataclass       object of its fields                  dict (narrowed)
+subclass of any of the above    as that class                         that class (narrowed)
+other Mapping; Sequence, views  object; array                         dict; list (narrowed)
+numpy and its like              their `tolist()`                      builtin values (narrowed)
+ArtifactRef, Unstorable         artifact, unstorable, by field        the same
+exception, generator, all else  unstorable: kind, type, preview       Unstorable (unstorable)
+failing, cyclic, too deep or    unstorable: kind, type, preview       Unstorable (unstorable)
+too large parts
+==============================  ====================================  ==============================
 
 `encode(decode(text)).text == text` for every text the gate wrote.
 """
@@ -46,10 +47,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Never
 
+from runtime.core.error_text import GUARDED
 from runtime.core.errors import PayloadUnreadable, UnknownCodec, type_name
 from runtime.core.payload_read import untag
 from runtime.core.payload_values import (
-    GUARDED,
     MAX_SAFE_INT,
     TAG,
     ArtifactRef,
@@ -88,8 +89,8 @@ INLINE_BYTES: Final = 32 * 1024
 MAX_DEPTH: Final = 64
 MAX_ITEMS: Final = 2_000_000
 MAX_CHARS: Final = 64 * 1024 * 1024
-"""Bounds of one payload: what lies beyond is left out and marked, so that a structure that shares its parts
-(`a = [b, b]`, `b = [c, c]`, …) cannot grow without end when it is written out."""
+"""Bounds of one payload; what lies beyond is left out and marked. Without them a structure of
+shared parts (`a = [b, b]`, `b = [c, c]`, …) would grow without end when it is written out."""
 
 _PLAIN_LEAVES: Final = frozenset({type(None), bool, float})
 
@@ -101,7 +102,10 @@ def encode(
     max_items: int = MAX_ITEMS,
     max_chars: int = MAX_CHARS,
 ) -> Encoded:
-    """Give any value in storable form; never raises, see the table above for what becomes of what.
+    """Give any value in storable form, as the table above says; never raises.
+
+    A small dict of plain values takes about 4 µs (`json.dumps` alone: 2 µs), 12 MB of them 0.1 s,
+    a dict with one Decimal 8 µs.
 
     Args:
         value: Anything.
@@ -116,7 +120,7 @@ def encode(
             if "\\u0000" not in text:
                 return measured(text)
     except GUARDED:
-        pass  # a NaN, a lone surrogate, a dict changed by another thread: the thorough way says what it was
+        pass  # NaN, a lone surrogate, a dict changed by another thread: the walk says which
     return _encode_thoroughly(value, max_depth, max_items, max_chars)
 
 
@@ -150,8 +154,8 @@ def fits_inline(encoded: Encoded, limit: int = INLINE_BYTES) -> bool:
 def artifact_marker(handle: str, size: int, preview: str, kind: str) -> dict[str, Any]:
     """Give the stored form that stands for a large payload; it decodes to an `ArtifactRef`.
 
-    It is stored form already: write it with `encode(ArtifactRef(...))`, or as JSON by hand, never with `encode(marker)`,
-    which would take it for a user's own object.
+    It is stored form already: write it with `encode(ArtifactRef(...))`, or as JSON by hand, never
+    with `encode(marker)`, which would take it for a user's own object.
 
     Args:
         handle: Where the artifact store keeps the whole.
@@ -164,9 +168,11 @@ def artifact_marker(handle: str, size: int, preview: str, kind: str) -> dict[str
 
 
 def preview(text_or_value: object, limit_chars: int = 400) -> str:
-    """Give the beginning of a text, an `Encoded`, or the text of any other value; a cut one says how large the whole is.
+    """Give the beginning of a text, or of any other value's text; a cut one says how large it was.
 
-    Control and bidi characters stay as they are, showing them safely is the page's work. Never raises.
+    Pass an `Encoded` where there is one: other values are encoded for it. Control and bidi
+    characters stay as they are, showing them safely is the page's work. Never
+    raises.
     """
     if isinstance(text_or_value, Encoded):
         return preview_text(text_or_value.text, text_or_value.size, limit_chars)
@@ -178,10 +184,15 @@ def preview(text_or_value: object, limit_chars: int = 400) -> str:
     return preview_text(text_or_value, size, limit_chars)
 
 
-def _is_plain(value: object, max_depth: int, max_items: int, max_chars: int) -> bool:
-    """Tell whether the C encoder alone gives the right text, but for what its output shows (NaN, NUL, surrogates).
+def _is_plain(  # noqa: C901, PLR0911, PLR0912 - one flat loop; calls would double its cost
+    value: object, max_depth: int, max_items: int, max_chars: int
+) -> bool:
+    """Tell whether the C encoder alone gives the right text, but for what its output shows.
 
-    Level by level instead of recursively: cheaper, and depth and size are known without following a cycle.
+    The output shows NaN (it raises), NUL (an escape) and surrogates (they do not encode).
+
+    Level by level instead of recursively: cheaper, and depth and size are known without following a
+    cycle.
     """
     level: list[Any] = [[value]]
     items = chars = 0
