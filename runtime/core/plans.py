@@ -182,10 +182,12 @@ def _check_calls(calls: object) -> None:
         if not isinstance(call, Call):
             _refuse(f"a call must be a Call, not {_kind(call)}")
         _check_text("tool name", call.tool)
-        if not isinstance(call.arguments, dict) or not all(
-            isinstance(key, str) for key in call.arguments
-        ):
+        if not _are_named(call.arguments):
             _refuse(_NOT_NAMED.format(_kind(call.arguments)))
+
+
+def _are_named(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
 def _tool_name(tool: object) -> str:

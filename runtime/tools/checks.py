@@ -30,7 +30,7 @@ def check_function(function: object, name: str | None) -> str:
         ToolRefused: It is no plain function, or the name is not usable.
     """
     own_name = getattr(function, "__name__", type(function).__name__) if name is None else name
-    if not isinstance(own_name, str) or not NAME.fullmatch(own_name):
+    if not is_name(own_name):
         why = "its name must be 1 to 64 letters, digits, '_' or '-'"
         raise ToolRefused(str(own_name), why)
     if not inspect.isfunction(function):
@@ -67,9 +67,9 @@ def check_tool(tool: "AnyTool") -> None:
 def _numbers(tool: "AnyTool") -> Iterator[str]:
     if not _is_number(tool.timeout_s) or tool.timeout_s <= 0:
         yield f"timeout_s must be a number of seconds above 0, not {tool.timeout_s!r}"
-    if tool.attempts is not None and not _is_count(tool.attempts):
+    if tool.attempts is not None and not is_count(tool.attempts):
         yield f"attempts counts the first try, so it must be 1 or more, not {tool.attempts!r}"
-    if not _is_count(tool.version):
+    if not is_count(tool.version):
         yield f"version must be a whole number from 1 on, not {tool.version!r}"
     if tool.key_ttl_s is not None and (not _is_number(tool.key_ttl_s) or tool.key_ttl_s <= 0):
         yield f"key_ttl_s must be a number of seconds above 0, not {tool.key_ttl_s!r}"
@@ -99,9 +99,9 @@ def _person(tool: "AnyTool") -> Iterator[str]:
     if isinstance(tool.approval, str):
         if tool.approval not in {"never", "always"} and not _N_OF.fullmatch(tool.approval):
             yield f"approval {tool.approval!r} is not never, always, a function or like '2-of'"
-    elif tool.approval is not None and not _decides(tool.approval):
+    elif tool.approval is not None and not decides(tool.approval):
         yield "approval must be a text or a plain `def`"
-    if tool.when is not None and not _decides(tool.when):
+    if tool.when is not None and not decides(tool.when):
         yield "when must be a plain `def`"
 
 
@@ -144,7 +144,8 @@ def _isolation(tool: "AnyTool") -> Iterator[str]:
         yield "isolate needs a function of a module, which a child process can import"
 
 
-def _decides(value: object) -> bool:
+def decides(value: object) -> bool:
+    """Whether this can be called for an answer at once, and not for a coroutine."""
     # The coroutine of an `async def` is true whatever it would say.
     return callable(value) and not inspect.iscoroutinefunction(value)
 
@@ -157,9 +158,15 @@ def _takes_one(check: Callable[..., Any]) -> bool:
     return True
 
 
+def is_name(value: object) -> bool:
+    """Whether this can name a tool, an agent or a queue."""
+    return isinstance(value, str) and NAME.fullmatch(value) is not None
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
+    """Whether this is a whole number from 1 on; True is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -12,7 +12,8 @@ import sys
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
-from runtime.core.errors import Ambiguous, Permanent, Retryable, safe_text, type_name
+from runtime.core.error_text import safe_text, type_name
+from runtime.core.errors import Ambiguous, Permanent, Retryable
 from runtime.core.payloads import encode
 from runtime.tools.registry import AnyTool, Tool
 

@@ -15,7 +15,8 @@ import pydantic_core
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from runtime.core.errors import ArgumentsRefused, ToolRefused, clean_text
+from runtime.core.error_text import clean_text
+from runtime.core.errors import ArgumentsRefused, ToolRefused
 
 RESERVED: Final = frozenset({"operation_id", "ctx"})
 """Parameters the runtime fills in; they are no arguments and never in the schema."""
