@@ -38,7 +38,7 @@ def apply(checkpoint: Checkpoint, event: Event) -> Checkpoint:
         raise IllegalTransition(checkpoint.state, f"{event.type} as number {event.seq}")
     if checkpoint.state not in TABLE[event.type].sources:
         raise IllegalTransition(checkpoint.state, event.type)
-    change = _CHANGES.get(event.type, _nothing)
+    change = _CHANGES.get(event.type, _moved)
     after = change(checkpoint, event)
     if not is_legal(event.type, checkpoint.state, after.state):
         raise IllegalTransition(checkpoint.state, f"{event.type} to {after.state}")
@@ -76,8 +76,11 @@ def _writes(checkpoint: Checkpoint) -> str | None:
     return pending.operation_id
 
 
-def _nothing(checkpoint: Checkpoint, _event: Event) -> Checkpoint:
-    return checkpoint
+def _moved(checkpoint: Checkpoint, event: Event) -> Checkpoint:
+    """Events that change nothing but the state name it, where there is a choice."""
+    if not TABLE[event.type].targets:
+        return checkpoint
+    return replace(checkpoint, state=State(event.payload["to"]))
 
 
 def _started(checkpoint: Checkpoint, _event: Event) -> Checkpoint:
@@ -181,7 +184,8 @@ def _failed(checkpoint: Checkpoint, event: Event) -> Checkpoint:
         fallback = _pending(event, 0)
         chain = link(checkpoint.chain, pending.call_id, pending.digest, None)
         return replace(checkpoint, pending=fallback, done=checkpoint.done + 1, chain=chain)
-    tried = replace(pending, attempt=event.payload["attempt"], dispatched=False)
+    unknown = bool(event.payload.get("unknown"))
+    tried = replace(pending, attempt=event.payload["attempt"], dispatched=unknown)
     return replace(checkpoint, pending=tried)
 
 
@@ -200,16 +204,16 @@ def _reconciled(checkpoint: Checkpoint, event: Event) -> Checkpoint:
 
 def _retrying(checkpoint: Checkpoint, event: Event) -> Checkpoint:
     checkpoint = _taken(checkpoint, event) if "call_id" in event.payload else checkpoint
-    wait = Wait("retry", event.payload["until"], None, event.payload["since"], State.PLANNING)
+    back_to = State.PLANNING if checkpoint.pending is None else State.WAITING_TOOL_CALL
+    wait = Wait("retry", event.payload["until"], None, event.payload["since"], back_to)
     return replace(checkpoint, state=State.RETRYING, wait=wait)
 
 
 def _asked(checkpoint: Checkpoint, event: Event) -> Checkpoint:
     payload = event.payload
-    if "call" in payload:
-        call = replace(event, payload=payload["call"])
-        checkpoint = _taken(checkpoint, call)
-        # The arguments stand one level deeper in this event than in the others.
+    if payload.get("calls"):
+        pending = _pending(event, 0)
+        checkpoint = replace(checkpoint, pending=pending, step=checkpoint.step + 1)
     wait = Wait(
         payload["kind"],
         payload.get("until"),
@@ -230,6 +234,10 @@ def _settled(checkpoint: Checkpoint, event: Event) -> Checkpoint:
     wait = checkpoint.wait if target is State.WAITING_HUMAN else None
     deadline = event.payload.get("deadline", checkpoint.deadline)
     return replace(checkpoint, state=target, pending=pending, wait=wait, deadline=deadline)
+
+
+def _drifted(checkpoint: Checkpoint, event: Event) -> Checkpoint:
+    return replace(checkpoint, drift=event.payload["digest"])
 
 
 def _ended(state: State) -> Callable[[Checkpoint, Event], Checkpoint]:
@@ -255,9 +263,11 @@ _CHANGES: dict[E, Callable[[Checkpoint, Event], Checkpoint]] = {
     E.TOOL_CALL_FAILED: _failed,
     E.TOOL_CALL_CANCELLED: _cancelled,
     E.TOOL_CALL_RECONCILED: _reconciled,
+    E.STEP_SKIPPED: _completed,
     E.RETRY_SCHEDULED: _retrying,
     E.REVIEW_REQUESTED: _asked,
     E.REVIEW_CLOSED: _settled,
+    E.CONFIG_DRIFT_DETECTED: _drifted,
     E.TASK_COMPLETED: _ended(State.TERMINATED_SUCCESS),
     E.TASK_FAILED: _ended(State.TERMINATED_FAILED),
     E.TASK_ABORTED: _ended(State.TERMINATED_ABORTED),

@@ -72,6 +72,8 @@ class Failed:
         failure: What went wrong, classified.
         policy: The retry policy in force for this tool.
         fallback: The call to make instead when this one is given up.
+        effect_now: The effect class that holds by now, when the downstream's memory of our key
+            may have run out.
         not_before_s: The breaker of the tool lets nobody through earlier than this, in seconds.
         took_ms: How long the attempt took.
     """
@@ -80,6 +82,7 @@ class Failed:
     failure: Failure
     policy: RetryPolicy
     fallback: Decided | None = None
+    effect_now: Effect | None = None
     not_before_s: float = 0.0
     took_ms: int = 0
 
@@ -101,9 +104,14 @@ class Doubted:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The tool's own check told whether the dispatched call happened."""
+    """The tool's own check told whether the dispatched call happened.
+
+    ``attempts`` is how many the policy allows: a call that did not happen is made again while some
+    are left.
+    """
 
     happened: bool
+    attempts: int
     result_digest: str | None = None
     summary: str = ""
 
@@ -155,9 +163,10 @@ class Exhaust:
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """What is deployed differs from what the manifest pinned."""
+    """What is deployed differs from what the manifest pinned; the digest names the difference."""
 
     changes: Mapping[str, Any]
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,12 @@ ROWS: tuple[Row, ...] = (
         _STAYS,
         "a decided call will not be made any more",
     ),
-    _row(E.TOOL_CALL_IN_DOUBT, {S.WAITING_TOOL_CALL}, _STAYS, "nobody knows whether it happened"),
+    _row(
+        E.TOOL_CALL_IN_DOUBT,
+        {S.WAITING_TOOL_CALL, S.RETRYING, S.WAITING_HUMAN},
+        _STAYS,
+        "nobody knows whether it happened",
+    ),
     _row(
         E.TOOL_CALL_RECONCILED,
         {S.WAITING_TOOL_CALL, S.WAITING_HUMAN},
@@ -77,7 +82,12 @@ ROWS: tuple[Row, ...] = (
         "it was found out whether it happened",
         moves=True,
     ),
-    _row(E.RETRY_SCHEDULED, _CALLING, {S.RETRYING}, "the next attempt has its time"),
+    _row(
+        E.RETRY_SCHEDULED,
+        _CALLING | {S.RETRYING},
+        {S.RETRYING},
+        "the next attempt has its time",
+    ),
     _row(
         E.EXTERNAL_EVENT_RECEIVED,
         {S.WAITING_EXTERNAL_EVENT},

@@ -1,0 +1,290 @@
+"""The threads and the event loop on which drivers run, and the watch over both.
+
+A thread runs one driver until it must wait.  A ``def`` tool runs on that same thread: there is no
+hop, and a worker does thousands of small steps a second.  When a tool outstays its deadline the
+watch takes the driver away from the hung thread and gives it to a fresh one.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+from django.db import connection, transaction
+
+from runtime.engine.ports import Clock
+from runtime.engine.requests import (
+    CallTimedOut,
+    Close,
+    InTransaction,
+    NextSlice,
+    OnLoop,
+    OnThread,
+    Outcome,
+    Raised,
+    Request,
+    Returned,
+)
+
+_LOG = logging.getLogger("runtime.pool")
+
+type Script = Generator[Request, Outcome]
+
+
+class Run:
+    """One driver as the pool sees it: its script, and what happens when the script is over."""
+
+    def __init__(
+        self, name: str, script: Script, over: Callable[[BaseException | None], None]
+    ) -> None:
+        """Take the script and the function that is told of its end."""
+        self.name = name
+        self.script = script
+        self.over = over
+
+
+class Ticket:
+    """The right to go on with a run after a call: the caller and the watch race for it, one wins."""
+
+    __slots__ = ("_lock", "deadline_s", "run", "taken", "timeout_s")
+
+    def __init__(self, run: Run, timeout_s: float, deadline_s: float) -> None:
+        """Take the run and the deadline of its call, in seconds of the boot clock."""
+        self.run = run
+        self.timeout_s = timeout_s
+        self.deadline_s = deadline_s
+        self.taken = False
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Win or lose the race."""
+        with self._lock:
+            won = not self.taken
+            self.taken = True
+            return won
+
+
+class _Abandoned(BaseException):
+    """The watch has taken the run away: this thread must touch nothing more."""
+
+
+class Pool:
+    """Threads, loop and watch of one worker.
+
+    Args:
+        clock: For deadlines.
+        threads: Threads that work at once.
+        idle: Called on a thread that has nothing to do; may put new runs.
+    """
+
+    WATCH_S = 0.02
+
+    def __init__(self, clock: Clock, threads: int, idle: Callable[[], None]) -> None:
+        """Prepare; nothing runs before ``start``."""
+        self._clock = clock
+        self._threads = threads
+        self._idle = idle
+        self._ready: queue.SimpleQueue[tuple[Run, Outcome] | None] = queue.SimpleQueue()
+        self._current: dict[int, Ticket] = {}
+        self._async: set[Ticket] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._workers: list[threading.Thread] = []
+        self.loop = asyncio.new_event_loop()
+        self.abandoned = 0
+
+    def start(self) -> None:
+        """Start threads, loop and watch."""
+        for _ in range(self._threads):
+            self._spawn()
+        threading.Thread(target=self._run_loop, name="loop", daemon=True).start()
+        threading.Thread(target=self._watch, name="watch", daemon=True).start()
+
+    def put(self, run: Run, outcome: Outcome = None) -> None:
+        """Have a run go on as soon as a thread is free."""
+        self._ready.put((run, outcome))
+
+    def nudge(self) -> None:
+        """Wake one thread to look for work."""
+        self._ready.put(None)
+
+    @property
+    def backlog(self) -> int:
+        """Runs that wait for a thread."""
+        return self._ready.qsize()
+
+    def stop(self, timeout_s: float) -> None:
+        """End the threads once they have nothing to do; hung ones are left behind."""
+        self._stopping.set()
+        for _ in self._workers:
+            self._ready.put(None)
+        until = self._clock.boottime_s() + timeout_s
+        for thread in self._workers:
+            thread.join(max(0.0, until - self._clock.boottime_s()))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    # --- threads ---------------------------------------------------------------------------------
+
+    def _spawn(self) -> None:
+        number = len(self._workers)
+        thread = threading.Thread(target=self._work, name=f"work-{number}", daemon=True)
+        self._workers.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                item = self._ready.get()
+                if item is not None:
+                    self._go_on(*item)
+                if self._ready.qsize() < self._threads:
+                    self._idle()
+        except _Abandoned:
+            pass
+        except Exception:
+            _LOG.exception("a thread of the pool ended")
+            self._spawn()
+        finally:
+            self._current.pop(threading.get_ident(), None)
+            connection.close()
+
+    def _go_on(self, run: Run, outcome: Outcome) -> None:
+        """Run a driver until it must wait or is over."""
+        try:
+            request = run.script.send(outcome)
+            while True:
+                match request:
+                    case OnThread():
+                        request = run.script.send(self._call(run, request))
+                    case InTransaction():
+                        request = self._call_in_transaction(run, request)
+                    case OnLoop():
+                        self._hand_to_loop(run, request)
+                        return
+                    case NextSlice():
+                        self.put(run)
+                        return
+                    case Close():
+                        request = run.script.send(None)
+        except StopIteration:
+            run.over(None)
+        except _Abandoned:
+            raise
+        except BaseException as error:  # noqa: BLE001 (the driver's own error: its owner decides)
+            run.over(error)
+
+    def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
+        me = threading.get_ident()
+        deadline_s = self._clock.boottime_s() + request.timeout_s
+        ticket = Ticket(run, request.timeout_s, deadline_s)
+        self._current[me] = ticket
+        try:
+            outcome: Outcome = Returned(request.run())
+        except BaseException as error:  # noqa: BLE001 (a tool may raise anything, SystemExit too)
+            outcome = Raised(error)
+        if not ticket.take():
+            raise _Abandoned
+        self._current.pop(me, None)
+        return outcome
+
+    def _call_in_transaction(self, run: Run, request: InTransaction) -> Request:
+        """Run a ``local`` tool and the commit of its step in one transaction.
+
+        The driver commits its step while the transaction is open and then yields ``Close``; when
+        the tool fails, the transaction is rolled back before the driver hears of it.
+        """
+        request_next: Request = Close()
+        failed: Outcome = None
+        try:
+            with transaction.atomic():
+                outcome = self._call(run, request)
+                if isinstance(outcome, Raised):
+                    failed = outcome
+                    transaction.set_rollback(True)
+                else:
+                    request_next = run.script.send(outcome)
+        except Exception as error:  # noqa: BLE001 (a lost connection at COMMIT is the driver's matter)
+            return run.script.throw(error)
+        if failed is not None:
+            return run.script.send(failed)
+        return run.script.send(None) if isinstance(request_next, Close) else request_next
+
+    # --- loop ------------------------------------------------------------------------------------
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def _hand_to_loop(self, run: Run, request: OnLoop) -> None:
+        deadline_s = self._clock.boottime_s() + request.timeout_s
+        ticket = Ticket(run, request.timeout_s, deadline_s)
+        with self._lock:
+            self._async.add(ticket)
+        self.loop.call_soon_threadsafe(self._start_on_loop, ticket, request)
+
+    def _start_on_loop(self, ticket: Ticket, request: OnLoop) -> None:
+        try:
+            task = self.loop.create_task(request.run())
+        except BaseException as error:  # noqa: BLE001 (a tool may raise anything)
+            self._finish(ticket, Raised(error))
+            return
+        timer = self.loop.call_later(request.timeout_s, self._expire, ticket, task)
+
+        def done(finished: asyncio.Task[Any]) -> None:
+            timer.cancel()
+            self._finish(ticket, _outcome(finished))
+
+        task.add_done_callback(done)
+
+    def _expire(self, ticket: Ticket, task: asyncio.Task[Any]) -> None:
+        # The outcome is delivered first: a coroutine that swallows its cancellation holds nobody.
+        self._finish(ticket, _timed_out(ticket))
+        task.cancel()
+
+    def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
+        if ticket.take():
+            with self._lock:
+                self._async.discard(ticket)
+            self.put(ticket.run, outcome)
+
+    # --- watch -----------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        ticks = 0
+        while not self._stopping.wait(self.WATCH_S):
+            now_s = self._clock.boottime_s()
+            for me, ticket in list(self._current.items()):
+                if ticket.deadline_s < now_s and ticket.take():
+                    self._current.pop(me, None)
+                    self._replace(ticket)
+            ticks += 1
+            if ticks % 50 == 0:
+                self._watch_loop(now_s)
+
+    def _replace(self, ticket: Ticket) -> None:
+        """Leave a hung thread behind: its run goes on elsewhere, and a fresh thread takes its place."""
+        _LOG.warning("%s: a tool outstayed its deadline; its thread is abandoned", ticket.run.name)
+        self.abandoned += 1
+        self._spawn()
+        self.put(ticket.run, _timed_out(ticket))
+
+    def _watch_loop(self, now_s: float) -> None:
+        """Rescue the runs of a loop that some tool blocks: their timers cannot fire."""
+        with self._lock:
+            late = [ticket for ticket in self._async if ticket.deadline_s + 1 < now_s]
+        for ticket in late:
+            self.abandoned += 1
+            self._finish(ticket, _timed_out(ticket))
+
+
+def _timed_out(ticket: Ticket) -> Raised:
+    return Raised(CallTimedOut(ticket.run.name, ticket.timeout_s))
+
+
+def _outcome(finished: asyncio.Task[Any]) -> Outcome:
+    if finished.cancelled():
+        return Raised(asyncio.CancelledError("the tool was cancelled"))
+    error = finished.exception()
+    return Returned(finished.result()) if error is None else Raised(error)

@@ -1,0 +1,78 @@
+"""The inbox of a task: commands and events, stored before they are acknowledged."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from runtime.core.payloads import CODEC, decode, encode
+from runtime.store.session import execute, run
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One stored command or event."""
+
+    id: int
+    kind: str
+    actor: str
+    source: str
+    event_id: str
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of a delivery.
+
+    Args:
+        living: The task is there and has not ended.
+        stored: It was new; False for a second delivery of the same event.
+    """
+
+    living: bool
+    stored: bool
+
+
+def deliver(  # noqa: PLR0913 (one row, one call)
+    task_id: UUID,
+    kind: str,
+    payload: object,
+    *,
+    actor: str,
+    source: str,
+    event_id: str,
+    held: bool | None = None,
+) -> Delivery:
+    """Store a command or event for a task and raise its attention.
+
+    Args:
+        task_id: The task.
+        kind: What is wanted: the name of a command or of an event.
+        payload: Its facts.
+        actor: Who wants it.
+        source: Where it comes from; with ``event_id`` it is stored once.
+        event_id: The sender's id for it.
+        held: Pauses or releases the task in the same transaction, if given.
+    """
+    params = {
+        "task": task_id,
+        "kind": kind,
+        "payload": encode(payload).text,
+        "codec": CODEC,
+        "actor": actor,
+        "source": source,
+        "event_id": event_id,
+        "held": held,
+    }
+    living, stored = run("deliver", params)[0]
+    return Delivery(bool(living), bool(stored))
+
+
+def waiting(task_id: UUID) -> list[Letter]:
+    """Read what has not been settled yet, first in first out."""
+    rows = execute(
+        "SELECT id, kind, actor, source, event_id, payload, codec FROM runtime_inbox "
+        "WHERE task_id = %s AND consumed_at IS NULL ORDER BY id",
+        (task_id,),
+    )
+    return [Letter(*row[:5], payload=decode(row[5], row[6])) for row in rows]

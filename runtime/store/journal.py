@@ -1,0 +1,321 @@
+"""The step commit: one statement, one round trip, all or nothing.
+
+It writes what the core decided and nothing else.  The driver of a task calls it, and the levers
+of people when no worker holds the task.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from uuid import UUID
+
+from runtime.core import checkpoint as cp
+from runtime.core.errors import LeaseLost, StaleVersion
+from runtime.core.payloads import CODEC, encode
+from runtime.core.records import OperationChange, Records, project
+from runtime.core.states import TERMINAL
+from runtime.core.story import Decision
+from runtime.store.session import blocks, execute
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who writes: the task, and the lease under which it is held."""
+
+    task_id: UUID
+    owner: UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """An inbox row that a commit settles; ``refused`` says why it could not be obeyed."""
+
+    inbox_id: int
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The bulky or outside facts that rows hold and events only refer to.
+
+    Args:
+        result: Stored text of the result of a completed call.
+        artifact: Handle of the artifact that holds the result.
+        arguments: Stored text of the arguments of a call that was never pending.
+        same_digest: Digest of the arguments that make two writes the same.
+        external_id: The downstream's id of the effect.
+        snapshot: Stored text of what a review item shows.
+        end_result: Stored text of the task's result.
+        end_reason: Why the task ended as it did.
+        end_search: Words of the ending that a search should find.
+    """
+
+    result: str | None = None
+    artifact: str | None = None
+    arguments: str | None = None
+    same_digest: str | None = None
+    external_id: str | None = None
+    snapshot: str = "{}"
+    end_result: str | None = None
+    end_reason: str | None = None
+    end_search: str = ""
+
+
+NOTHING = Attached()
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One step commit.
+
+    Args:
+        holder: Who writes.
+        version: The version the decision was made on.
+        decision: What was decided.
+        attended: The attention that was raised when the inbox was last read.
+        parks: The lease is given back with it, unless somebody raised the attention since.
+        due_at: When a parked task wakes; None for never.
+        due_now: A parked task wakes at once.
+        dispatches: A call goes out behind it: the lease must not have run out.
+        deaths: What the suspicion counter becomes.
+        attached: Bulky facts for the rows.
+        consumed: Inbox rows that it settles.
+    """
+
+    holder: Holder
+    version: int
+    decision: Decision
+    attended: int
+    parks: bool = False
+    due_at: datetime | None = None
+    due_now: bool = False
+    dispatches: bool = False
+    deaths: int = 0
+    attached: Attached = NOTHING
+    consumed: Sequence[Consumed] = field(default=())
+
+
+class Refused(Exception):
+    """A guard failed and nothing was written; ``reason`` says which.
+
+    Internal to the store and its callers: it is an ordinary outcome, not an error of anybody.
+    """
+
+    def __init__(self, reason: str, epoch_now: int) -> None:
+        """Take the guard that failed and the epoch that is in force."""
+        super().__init__(reason)
+        self.reason = reason
+        self.epoch_now = epoch_now
+
+
+def commit(step: Commit) -> int:
+    """Write a step.
+
+    Must hold: the lease of ``step.holder``.
+
+    Returns:
+        The task's attention as of this commit; above ``step.attended`` the inbox must be read.
+
+    Raises:
+        LeaseLost: Another holder has the task; nothing was written.
+        Refused: The attention was raised, the lease ran out or the operation is settled; nothing
+            was written.
+        StaleVersion: A bug: two drivers write the same task under one lease.
+    """
+    records = project(step.decision.passages)
+    rows = execute(_statement(_shape(step, records)), _params(step, records))
+    if rows:
+        return int(rows[0][0])
+    raise explain(step)
+
+
+def landed(step: Commit) -> int | None:
+    """Tell after a lost connection whether a commit was written; gives the attention if it was.
+
+    Raises:
+        LeaseLost: It was not, and another holder has the task.
+    """
+    row = _standing(step.holder.task_id)
+    if row is None:
+        raise LeaseLost(step.holder.task_id, step.holder.epoch)
+    owner, epoch, version, attention = row
+    parked = step.parks and owner is None
+    if epoch == step.holder.epoch and version == step.decision.after.seq:
+        if owner == step.holder.owner or parked:
+            return attention
+    if epoch != step.holder.epoch or owner != step.holder.owner:
+        raise LeaseLost(step.holder.task_id, step.holder.epoch)
+    return None
+
+
+def explain(step: Commit) -> Exception:
+    """Find out which guard failed; reads only."""
+    row = _standing(step.holder.task_id)
+    if row is None:
+        return LeaseLost(step.holder.task_id, step.holder.epoch)
+    owner, epoch, version, attention = row
+    if owner != step.holder.owner or epoch != step.holder.epoch:
+        return LeaseLost(step.holder.task_id, step.holder.epoch, epoch)
+    if version != step.version:
+        return StaleVersion(step.holder.task_id, step.version)
+    if step.parks and attention != step.attended:
+        return Refused("attention", epoch)
+    return Refused("lease" if step.dispatches else "operation", epoch)
+
+
+def _standing(task_id: UUID) -> tuple[UUID | None, int, int, int] | None:
+    text = "SELECT owner, epoch, version, attention FROM runtime_task WHERE id = %s"
+    rows = execute(text, (task_id,))
+    return rows[0] if rows else None  # type: ignore[return-value]
+
+
+type Shape = tuple[str, ...]
+
+
+def _shape(step: Commit, records: Records) -> Shape:
+    """Name the blocks that this commit needs, in their order."""
+    ends = records.ended
+    leaves = step.parks or ends
+    wanted = {
+        "guard_parks": leaves,
+        "guard_lease": step.dispatches,
+        "guard_operation": records.operation is not None,
+        "moved": True,
+        "moved_holds": records.held is not None,
+        "moved_parks": leaves,
+        "moved_ends": ends,
+        "moved_from": True,
+        "results": bool(records.results),
+        "operation": records.operation is not None,
+        "review_open": records.opened is not None,
+        "review_close": records.closed is not None,
+        "inbox": bool(step.consumed),
+        "ending": ends,
+        "done": True,
+    }
+    return ("guard", *(name for name, needed in wanted.items() if needed))
+
+
+@cache
+def _statement(shape: Shape) -> str:
+    """Join the blocks; ``)`` and ``,`` between the CTEs stand in the blocks themselves."""
+    parts = blocks("commit")
+    return "".join(parts[name] for name in shape)
+
+
+def _params(step: Commit, records: Records) -> Mapping[str, object]:
+    after, holder = step.decision.after, step.holder
+    text = cp.encode(after)
+    params: dict[str, object] = {
+        "task": holder.task_id,
+        "owner": holder.owner,
+        "epoch": holder.epoch,
+        "version": step.version,
+        "attended": step.attended,
+        "new_version": after.seq,
+        "situation": after.situation,
+        "state": after.state.value,
+        "checkpoint": text,
+        "checkpoint_sum": cp.checksum(text),
+        "deaths": step.deaths,
+        "codec": CODEC,
+        "held": records.held,
+        "due_at": None if after.state in TERMINAL else step.due_at,
+        "due_now": step.due_now and after.state not in TERMINAL,
+    }
+    params |= _event_params(step.decision)
+    if records.results:
+        params |= _result_params(records, step.attached)
+    if records.operation is not None:
+        params |= _operation_params(records.operation, step.attached)
+    if records.opened is not None:
+        params |= _review_params(records, step.attached)
+    if records.closed is not None:
+        params |= {"rc_id": UUID(records.closed.review_id), "rc_status": records.closed.status}
+    if step.consumed:
+        params["in_id"] = [one.inbox_id for one in step.consumed]
+        params["in_refused"] = [one.refused for one in step.consumed]
+    if records.ended:
+        params["end_result"] = step.attached.end_result
+        params["end_reason"] = step.attached.end_reason
+        params["end_search"] = step.attached.end_search
+    return params
+
+
+def _event_params(decision: Decision) -> dict[str, object]:
+    events = decision.events
+    return {
+        "ev_seq": [event.seq for event in events],
+        "ev_type": [event.type.value for event in events],
+        "ev_v": [event.v for event in events],
+        "ev_payload": [encode(dict(event.payload)).text for event in events],
+        "ev_call": [event.call_id for event in events],
+        "ev_cause": [event.cause for event in events],
+        "ev_id": [event.event_id for event in events],
+        "ev_actor": [event.actor for event in events],
+        "ev_at": [event.at for event in events],
+    }
+
+
+def _result_params(records: Records, attached: Attached) -> dict[str, object]:
+    """Spread the result rows over columns; only the last one can have an attached payload."""
+    rows = records.results
+    nothing: list[str | None] = [None] * (len(rows) - 1)
+    last = rows[-1]
+    holds = last.outcome == "succeeded" or attached.result is not None
+    return {
+        "re_call": [row.call_id for row in rows],
+        "re_position": [row.position for row in rows],
+        "re_tool": [row.tool for row in rows],
+        "re_effect": [row.effect.value for row in rows],
+        "re_outcome": [row.outcome for row in rows],
+        "re_operation": [row.operation_id for row in rows],
+        "re_digest": [row.digest for row in rows],
+        "re_arguments": [*nothing, attached.arguments if last.args_seq is None else None],
+        "re_args_seq": [row.args_seq for row in rows],
+        "re_args_index": [row.args_index for row in rows],
+        "re_result_digest": [row.result_digest for row in rows],
+        "re_result": [*nothing, attached.result if holds else None],
+        "re_artifact": [*nothing, attached.artifact if holds else None],
+        "re_summary": [row.summary for row in rows],
+        "re_attempts": [row.attempts for row in rows],
+        "re_chain": [row.chain for row in rows],
+        "re_seq": [row.seq for row in rows],
+        "re_took": [row.took_ms for row in rows],
+    }
+
+
+def _operation_params(change: OperationChange, attached: Attached) -> dict[str, object]:
+    return {
+        "op_id": change.operation_id,
+        "op_from": list(change.allowed_from),
+        "op_call": change.call_id,
+        "op_tool": change.tool,
+        "op_effect": change.effect.value,
+        "op_status": change.status,
+        "op_digest": change.digest,
+        "op_same": attached.same_digest or change.digest,
+        "op_external": attached.external_id,
+        "op_dispatched": change.dispatched,
+        "op_settled": change.settled,
+        "op_note": change.note,
+    }
+
+
+def _review_params(records: Records, attached: Attached) -> dict[str, object]:
+    opened = records.opened
+    assert opened is not None  # noqa: S101 (checked by the caller)
+    return {
+        "rv_id": UUID(opened.review_id),
+        "rv_kind": opened.kind,
+        "rv_why": opened.why,
+        "rv_question": opened.question,
+        "rv_allowed": list(opened.allowed),
+        "rv_call": opened.call_id,
+        "rv_operation": opened.operation_id,
+        "rv_tool": opened.tool,
+        "rv_seq": opened.seq,
+        "rv_snapshot": attached.snapshot,
+    }

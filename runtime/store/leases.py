@@ -1,0 +1,141 @@
+"""Worker incarnations, their leases, their deaths, and the writes that the fence refused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from runtime.core.payloads import encode
+from runtime.store.claims import Claimed
+from runtime.store.session import execute, run
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnation:
+    """One life of a worker process."""
+
+    id: UUID
+    host: str
+    pid: int
+    kind: str
+    queues: Sequence[str]
+    slots: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What a renewal tells.
+
+    Args:
+        now: The database's clock.
+        wanted: Tasks of this worker whose attention was raised.
+    """
+
+    now: datetime
+    wanted: frozenset[UUID]
+
+
+def register(incarnation: Incarnation, lease_s: float) -> datetime:
+    """Enter a new incarnation with its first lease; gives the database's clock."""
+    rows = run(
+        "register",
+        {
+            "worker": incarnation.id,
+            "host": incarnation.host,
+            "pid": incarnation.pid,
+            "kind": incarnation.kind,
+            "queues": list(incarnation.queues),
+            "slots": incarnation.slots,
+            "version": incarnation.version,
+            "lease_s": lease_s,
+        },
+    )
+    now: datetime = rows[0][0]
+    return now
+
+
+def lock(worker: UUID) -> None:
+    """Take the advisory lock that proves this process to be alive; it lasts as long as the session."""
+    execute("SELECT pg_advisory_lock(runtime_lock_key(%s))", (worker,))
+
+
+def renew(
+    worker: UUID,
+    lease_s: float,
+    *,
+    held: int,
+    memory_mb: int,
+    state: str,
+) -> Renewal | None:
+    """Renew a lease; None when this incarnation was declared dead."""
+    params = {
+        "worker": worker,
+        "lease_s": lease_s,
+        "held": held,
+        "memory_mb": memory_mb,
+        "state": state,
+    }
+    rows = run("renew", params)
+    return Renewal(rows[0][0], frozenset(rows[0][1])) if rows else None
+
+
+def retire(worker: UUID) -> None:
+    """Enter that a worker stopped of its own will, with nothing left in its hands."""
+    execute(
+        "UPDATE runtime_worker SET state = 'stopped', ended_at = runtime_now() "
+        "WHERE id = %s AND state IN ('running', 'draining')",
+        (worker,),
+    )
+
+
+def bury(*, watching: bool, limit: int = 5000) -> tuple[int, int]:
+    """Declare the dead dead and free what they held; gives both counts.
+
+    Args:
+        watching: The caller has seen the database without a gap for a whole lease, so that an
+            expired lease means something.
+        limit: At most so many tasks are freed at once.
+    """
+    dead, freed = run("bury", {"watching": watching, "limit": limit})[0]
+    return dead, freed
+
+
+def bury_one(worker: UUID, death: str) -> dict[str, list[UUID]]:
+    """Enter one death that is known for certain; gives the freed tasks by queue."""
+    freed: dict[str, list[UUID]] = {}
+    for task_id, queue in run("bury_one", {"worker": worker, "death": death}):
+        freed.setdefault(queue, []).append(task_id)
+    return freed
+
+
+def accuse(task_id: UUID, version: int) -> int | None:
+    """Count a death against the task whose own code was running; gives the deaths so far."""
+    rows = run("accuse", {"task": task_id, "version": version})
+    return rows[0][0] if rows else None
+
+
+def refuse(  # noqa: PLR0913 (one row, one call)
+    claimed: Claimed,
+    what: str,
+    epoch_now: int,
+    *,
+    operation_id: str | None = None,
+    evidence: object = None,
+) -> None:
+    """Keep a refused write as evidence; it moves nothing."""
+    execute(
+        "INSERT INTO runtime_refusal "
+        "(namespace, task_id, worker_id, epoch, epoch_now, what, operation_id, evidence, at) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, runtime_now())",
+        (
+            claimed.namespace,
+            claimed.id,
+            claimed.owner,
+            claimed.epoch,
+            epoch_now,
+            what,
+            operation_id,
+            None if evidence is None else encode(evidence).text,
+        ),
+    )

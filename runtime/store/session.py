@@ -1,0 +1,77 @@
+"""Runs the statements of ``sql/`` on Django's connection of the calling thread.
+
+Statements are prepared on the server and bound there.  Not for coroutines: database work of the
+engine is sync, off the event loop.  Inside ``transaction.atomic`` a statement joins the
+transaction; outside, each one is a transaction of its own.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+SQL_DIR = Path(__file__).parent / "sql"
+
+type Row = tuple[Any, ...]
+type Params = Mapping[str, object] | Sequence[object]
+
+# What a lost or demoted server answers: the connection is of no use any more, the statement may or
+# may not have been carried out.  A read-only server is one of them: after a failover the old
+# primary still answers reads (hazard DB-01).
+LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+# The statement was rolled back for the sake of others and may simply be sent again.
+AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+
+@cache
+def sql(name: str) -> str:
+    """Read one statement."""
+    return (SQL_DIR / f"{name}.sql").read_text()
+
+
+@cache
+def blocks(name: str) -> dict[str, str]:
+    """Read a statement that is written as named blocks (``--: name``)."""
+    parts = re.split(r"^--: (\w+)\n", sql(name), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def execute(text: str, params: Params = ()) -> list[Row]:
+    """Run a statement on this thread's connection and give its rows.
+
+    Raises:
+        psycopg.Error: As the driver raises it; see ``LOST`` and ``AGAIN``.
+    """
+    raw = connection.connection
+    if raw is None or raw.closed:
+        connection.ensure_connection()
+        raw = connection.connection
+    if raw.prepare_threshold is None:
+        # Django switches prepared statements off for its own cursors; ours live from them.
+        raw.prepare_threshold = 1
+    with psycopg.Cursor[Row](raw) as cursor:
+        cursor.execute(text, params, prepare=True)
+        return cursor.fetchall() if cursor.description else []
+
+
+def run(name: str, params: Params = ()) -> list[Row]:
+    """Run the statement of one file; see ``execute``."""
+    return execute(sql(name), params)
+
+
+def forget_connection() -> None:
+    """Drop this thread's connection, so that the next statement opens a new one."""
+    raw = connection.connection
+    if raw is not None:
+        raw.close()
+    # Inside a transaction Django must see the failure itself; outside it just reconnects.
+    if not connection.in_atomic_block:
+        connection.close()
