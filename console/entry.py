@@ -18,7 +18,6 @@ from runtime.core.errors import SignalboxError
 # Commands of Django that touch no database and no Valkey. Our own say so themselves, with the class
 # attribute `needs_services = False`.
 WITHOUT_SERVICES = {
-    "check",
     "collectstatic",
     "compilemessages",
     "diffsettings",
@@ -78,7 +77,8 @@ class ArgumentsRefused(Usage):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"{self.problem[:1].upper()}{self.problem[1:]}; see `{self.program} --help`."
+        problem = self.problem.rstrip(".")
+        return f"{problem[:1].upper()}{problem[1:]}; see `{self.program} --help`."
 
 
 class CommandRefused(Usage):
@@ -167,6 +167,8 @@ def _put_among_services(command: Any, name: str) -> None:
     from django.core.management.base import CommandError, SystemCheckError
 
     work = command.execute
+    if not _needs_services(command, name):
+        command.requires_system_checks = []  # they ask the database for its version
 
     def execute(*args: Any, **options: Any) -> Any:
         try:
@@ -182,11 +184,15 @@ def _put_among_services(command: Any, name: str) -> None:
     command.execute = execute
 
 
+def _needs_services(command: Any, name: str) -> bool:
+    return bool(getattr(command, "needs_services", name not in WITHOUT_SERVICES))
+
+
 @contextmanager
 def _services(command: Any, name: str) -> Iterator[None]:
     from console import embedded
 
-    if not getattr(command, "needs_services", name not in WITHOUT_SERVICES):
+    if not _needs_services(command, name):
         yield
         return
     from django.db import connections

@@ -6,6 +6,7 @@ something.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,6 +33,8 @@ STOP_SIGNALS: dict[StopMode, signal.Signals] = {
 START_TIMEOUT_S = 300.0
 STOP_TIMEOUT_S = 30.0
 _STATUS_LINE = 7  # of postmaster.pid, counted from 0
+
+_SEVERITY = re.compile(r"^.*?(?:PANIC|FATAL|ERROR|error|LOG|WARNING|HINT):")
 
 SETTINGS = {
     "listen_addresses": "",
@@ -157,7 +160,8 @@ class Postgres:
             command, capture_output=True, check=False, text=True, **processes.run_as(maker)
         )
         if done.returncode:
-            self.log.write_text(done.stdout + done.stderr)
+            with processes.open_log(self.log) as log:
+                log.write(done.stdout.encode() + done.stderr.encode())
             raise ServerDidNotStart("PostgreSQL", _cause(done.stderr.splitlines()), self.log)
         if maker != self.account:
             _give(made, self.account)
@@ -189,11 +193,12 @@ class Postgres:
 
 
 def _cause(lines: list[str]) -> str:
-    """The line that tells most: the last one of the highest severity."""
-    for severity in ("PANIC:", "FATAL:", "ERROR:", "error:"):
+    """The line that tells most: what the system refused, else the last of the highest severity."""
+    system = ("No space left", "Permission denied", "Read-only file system", "Cannot allocate")
+    for mark in (*system, "PANIC:", "FATAL:", "ERROR:", "error:"):
         for line in reversed(lines):
-            if severity in line:
-                return line.split(severity, 1)[1].strip()
+            if mark in line:
+                return _SEVERITY.sub("", line).strip().rstrip(".")
     return lines[-1].strip() if lines else "it gave no reason"
 
 

@@ -60,7 +60,7 @@ def launch(command: Sequence[str | Path], account: Account, log: Path) -> int:
     Returns:
         Its process id.
     """
-    with _open_log(log) as output:
+    with open_log(log) as output:
         started = subprocess.run(
             ["/bin/sh", "-c", _DETACH, "sh", *map(str, command)],
             stdin=subprocess.DEVNULL,
@@ -111,6 +111,15 @@ def wait_until(holds: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
+def open_log(log: Path) -> IO[bytes]:
+    """Open a log to append to, through no link; one that has grown large starts afresh."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_APPEND | os.O_CLOEXEC
+    descriptor = os.open(log, flags, 0o600)
+    if os.fstat(descriptor).st_size > LOG_LIMIT_BYTES:
+        os.ftruncate(descriptor, 0)
+    return os.fdopen(descriptor, "ab")
+
+
 def tail(log: Path, limit_bytes: int = 20_000) -> list[str]:
     """The last lines of a log; none when it cannot be read."""
     try:
@@ -119,11 +128,3 @@ def tail(log: Path, limit_bytes: int = 20_000) -> list[str]:
             return file.read().decode(errors="replace").splitlines()
     except OSError:
         return []
-
-
-def _open_log(log: Path) -> IO[bytes]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_APPEND | os.O_CLOEXEC
-    descriptor = os.open(log, flags, 0o600)
-    if os.fstat(descriptor).st_size > LOG_LIMIT_BYTES:
-        os.ftruncate(descriptor, 0)
-    return os.fdopen(descriptor, "ab")

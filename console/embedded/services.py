@@ -5,6 +5,7 @@ servers. A user that is killed leaves them running, and the next one adopts them
 supervisor: whoever breaks a server for a drill brings it back.
 """
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,6 +72,7 @@ class Services:
         self._users = UserCount(self.places.users_lock)
         self._postgres: Postgres | None = None
         self._valkey: Valkey | None = None
+        self._owns_sockets = False
         self._process = os.getpid()
 
     def __enter__(self) -> Self:
@@ -106,6 +108,7 @@ class Services:
             self._users.join()
             account = server_account(self.places)
             make_socket_dir(self.places.socket_dir, account.uid, account.gid)
+            self._owns_sockets = True
             if not self._database_url:
                 self._postgres = Postgres(
                     home=home_of(self.places, "postgres", account),
@@ -137,6 +140,9 @@ class Services:
                 self._valkey.stop()
             if self._postgres is not None:
                 self._postgres.stop()
+            if self._owns_sockets:
+                with contextlib.suppress(OSError):  # somebody put more there
+                    self.places.socket_dir.rmdir()
 
     def restart_postgres(self, mode: StopMode = "fast") -> None:
         """Stop PostgreSQL and start it again; open connections break, as in a failover."""

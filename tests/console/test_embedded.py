@@ -54,7 +54,6 @@ def _remove(data_dir: Path) -> None:
     for server in ("postgres", "valkey"):
         if (data_dir / server).is_symlink():
             shutil.rmtree((data_dir / server).resolve())
-    shutil.rmtree(Places.of(data_dir).socket_dir)
 
 
 def _environ(data_dir: Path, **more: str) -> dict[str, str]:
@@ -108,6 +107,7 @@ def test_both_servers_answer_at_the_addresses_that_were_known_before(data_dir: P
             assert client.ping()
 
     assert _living(data_dir) == []
+    assert not Places.of(data_dir).socket_dir.exists()
 
 
 def test_a_long_path_with_blanks_and_foreign_letters_serves(base: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_socket_folder_somebody_else_put_there_is_refused(data_dir: Path) -> N
     with pytest.raises(embedded.FolderRefused, match="made by somebody else"):
         embedded.ensure(_environ(data_dir))
 
-    os.chown(places.socket_dir, 0, 0)
+    places.socket_dir.rmdir()
 
 
 def test_a_link_in_place_of_the_socket_folder_is_refused(base: Path, data_dir: Path) -> None:

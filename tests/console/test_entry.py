@@ -27,7 +27,10 @@ def _run(*arguments: str, data_dir: Path) -> "subprocess.CompletedProcess[str]":
     [
         (["migrat"], "There is no command 'migrat'; did you mean 'migrate'; see `manage.py help`."),
         (["migrate", "--bad"], "Unrecognized arguments: --bad; see `manage.py migrate --help`."),
-        (["check", "-t", "nosuch"], 'There is no system check with the "nosuch" tag.'),
+        (
+            ["startapp", "1x"],
+            "'1x' is not a valid app name. Please make sure the name is a valid identifier.",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_status_two_and_starts_nothing(
@@ -39,8 +42,8 @@ def test_wrong_usage_is_one_sentence_and_status_two_and_starts_nothing(
     assert not (tmp_path / "postgres").exists()
 
 
-def test_help_and_check_start_no_server(tmp_path: Path) -> None:
-    for arguments in (["help"], ["check"], ["migrate", "--help"]):
+def test_help_and_commands_about_files_start_no_server(tmp_path: Path) -> None:
+    for arguments in (["help"], ["diffsettings"], ["migrate", "--help"]):
         assert _run(*arguments, data_dir=tmp_path).returncode == 0
 
     assert not (tmp_path / "postgres").exists()

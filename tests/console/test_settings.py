@@ -18,7 +18,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 def _refusal(name: str, value: str, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
     clean = {key: text for key, text in os.environ.items() if not key.startswith("SIGNALBOX")}
     return subprocess.run(
-        [sys.executable, PROJECT / "manage.py", "check"],
+        [sys.executable, PROJECT / "manage.py", "diffsettings"],
         env=clean | {"SIGNALBOX_DATA_DIR": str(tmp_path / "data"), name: value},
         capture_output=True,
         text=True,
