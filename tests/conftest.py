@@ -7,18 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import django
 import psycopg
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 
 from console import embedded
 
 PROJECT = Path(__file__).resolve().parent.parent
-# A running `up` is not disturbed: tests have servers of their own. This runs before settings load,
-# because pytest-django looks for the settings again once it has read this file.
+# A running `up` is not disturbed: tests have servers of their own. The settings module is named
+# here and not in pyproject.toml, because pytest-django would load it before this file is read.
 os.environ.setdefault("SIGNALBOX_DATA_DIR", str(PROJECT / ".signalbox" / "tests"))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+django.setup()
 SLOTS = range(1, 64)  # also the number of the Valkey database, of which the embedded one has 64
 
 
@@ -30,7 +33,7 @@ def services() -> Iterator[embedded.Services]:
     them is removed first.
     """
     with embedded.ensure(os.environ) as running, _slot(running.places.data_dir) as number:
-        settings.DATABASES["default"]["TEST"] = {"NAME": f"test_signalbox_{number}"}
+        connection.settings_dict["TEST"]["NAME"] = f"test_signalbox_{number}"
         if not os.environ.get("DATABASE_URL"):
             _drop_leftover(settings.DATABASE_URL, number)
         if not os.environ.get("VALKEY_URL"):
@@ -46,7 +49,7 @@ def django_db_modify_db_settings(services: embedded.Services) -> None:
 @pytest.fixture
 def child_environ(services: embedded.Services, django_db_setup: None) -> dict[str, str]:
     """The environment of a child process that works on this session's test databases."""
-    name = settings.DATABASES["default"]["NAME"]
+    name = connection.settings_dict["NAME"]
     database_url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()
     own = {"DATABASE_URL": database_url, "VALKEY_URL": settings.VALKEY_URL}
     return {**os.environ, **services.environ(), **own}
@@ -68,14 +71,12 @@ def _slot(data_dir: Path) -> Iterator[int]:
 
 
 def _drop_leftover(address: str, number: int) -> None:
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(
-            f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode()
-        )
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode())
 
 
 def _use_valkey_database(number: int) -> None:
-    address = urlsplit(settings.VALKEY_URL)._replace(query=f"db={number}").geturl()
+    address = f"{settings.VALKEY_URL.partition('?')[0]}?db={number}"
     if settings.BROKER_URL == settings.VALKEY_URL:
         settings.BROKER_URL = address
     settings.VALKEY_URL = address

@@ -1,6 +1,7 @@
 """The command line: one sentence for a mistake, servers only where they are needed."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,25 @@ def test_help_and_commands_about_files_start_no_server(tmp_path: Path) -> None:
         assert _run(*arguments, data_dir=tmp_path).returncode == 0
 
     assert not (tmp_path / "postgres").exists()
+
+
+def test_two_first_commands_at_once_migrate_a_fresh_database_once(tmp_path: Path) -> None:
+    """A newcomer's first command needs no other before it, also when typed twice."""
+    own = {"DATABASE_URL": "", "VALKEY_URL": "", "SIGNALBOX_DATA_DIR": str(tmp_path)}
+    count = "from django.contrib.auth.models import User; print(User.objects.count())"
+    command: list[str | Path] = [sys.executable, PROJECT / "manage.py", "shell", "-v0", "-c", count]
+    both = [
+        subprocess.Popen(
+            command, env={**os.environ, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for _ in range(2)
+    ]
+
+    said = [one.communicate(timeout=90)[0] for one in both]
+
+    assert said == [b"0\n", b"0\n"]
+    for server in ("postgres", "valkey"):  # root's lie outside pytest's closed folder
+        shutil.rmtree((tmp_path / server).resolve())
 
 
 def test_a_database_that_does_not_answer_is_one_sentence_without_its_password() -> None:
