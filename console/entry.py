@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> NoReturn:
     except BrokenPipeError:
         # The reader of our output went away (`| head`); the interpreter must not flush into it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(INTERRUPTED)
+        sys.exit(128 + signal.SIGPIPE)
     sys.exit(0)
 
 

@@ -56,7 +56,6 @@ SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / 
 
 # --- Django -------------------------------------------------------------------------------------
 
-_DEMO = "runtime.examples.aftersales"
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
@@ -66,7 +65,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "memory",
     "runtime",
-    *([_DEMO] if (BASE_DIR / "runtime/examples/aftersales/apps.py").exists() else []),
+    "runtime.examples.aftersales",
     "console",
     *SIGNALBOX_APPS,
 ]
