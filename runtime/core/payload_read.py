@@ -32,7 +32,7 @@ def untag(found: dict[str, Any]) -> Any:
         return found
     try:
         return _READERS[found[TAG]](found)
-    except (KeyError, TypeError, ValueError, ArithmeticError) as problem:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         tag = found[TAG] if isinstance(found[TAG], str) else type_name(found[TAG])
         why = f"a value tagged '{tag[:40]}' does not read back ({type_name(problem)})"
         raise PayloadUnreadable(why) from problem

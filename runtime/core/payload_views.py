@@ -22,6 +22,10 @@ from runtime.core.errors import clean_text, type_name
 from runtime.core.payload_values import ArtifactRef, Encoded, Unstorable
 
 _DEPTH: Final = 4
+_KEY_CHARS: Final = 40
+_ROOM_FOR_COUNT: Final = 20
+"""Kept free at the end for `… 997 more`."""
+_WORDS: Final[Mapping[bool | None, str]] = {None: "null", True: "true", False: "false"}
 _LONGEST_INT_BITS: Final = 512
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 _WIDEST_CHARACTER: Final = 16
@@ -86,23 +90,24 @@ def _continues(text: str, end: int) -> bool:
 
 
 def _one_line(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
+    flat = clean_text(" ".join(text.split()))
     return flat if len(flat) <= limit else f"{cut_text(flat, max(limit - 1, 0))}…"
 
 
 def _short(value: Any, room: int, depth: int) -> str:
-    """Give a value in a little more than `room` characters at most."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return clean_text(str.__str__(value[: room + 1]))
-    if isinstance(value, Encoded):
-        return clean_text(value.text[: room + 1])
-    if isinstance(value, Mapping):
+    """Give a value in a little more than `room` characters at most; the commonest kinds first."""
+    kind = type(value)
+    if kind is str:
+        return value[: room + 1]
+    if value is None or kind is bool:
+        return _WORDS[value]
+    if kind is dict or isinstance(value, Mapping):
         return _short_mapping(value, room, depth)
-    if isinstance(value, list | tuple | AbstractSet):
+    if kind is list or isinstance(value, list | tuple | AbstractSet):
         return _short_items(value, room, depth)
-    return _short_scalar(value)
+    if isinstance(value, str):
+        return str.__str__(value)[: room + 1]
+    return value.text[: room + 1] if kind is Encoded else _short_scalar(value)
 
 
 def _short_mapping(value: Mapping[Any, Any], room: int, depth: int) -> str:
@@ -110,10 +115,10 @@ def _short_mapping(value: Mapping[Any, Any], room: int, depth: int) -> str:
         return "{…}"
     parts: list[str] = []
     for key, item in islice(value.items(), room):
-        left = room - sum(map(len, parts))
-        if left <= 0:
+        if room < _ROOM_FOR_COUNT and parts:
             break
-        parts.append(f"{_short(key, 40, 1)}: {_short(item, left, depth - 1)}")
+        parts.append(f"{_short(key, _KEY_CHARS, 1)}: {_short(item, room, depth - 1)}")
+        room -= len(parts[-1]) + 2
     return f"{{{', '.join(parts)}{_more(len(value) - len(parts))}}}"
 
 
@@ -122,10 +127,10 @@ def _short_items(value: Any, room: int, depth: int) -> str:
         return "[…]"
     parts: list[str] = []
     for item in islice(value, room):
-        left = room - sum(map(len, parts))
-        if left <= 0:
+        if room < _ROOM_FOR_COUNT and parts:
             break
-        parts.append(_short(item, left, depth - 1))
+        parts.append(_short(item, room, depth - 1))
+        room -= len(parts[-1]) + 2
     return f"[{', '.join(parts)}{_more(len(value) - len(parts))}]"
 
 
@@ -145,7 +150,7 @@ def _short_scalar(value: Any) -> str:
     if isinstance(value, ArtifactRef):
         return f"<{human_size(value.size)} {value.kind[:40]}: {value.preview[:200]}>"
     printable = isinstance(value, _PRINTABLE) and type(value).__module__ in _PRINTABLE_MODULES
-    return clean_text(str(value)[:400]) if printable else f"<{type_name(value)}>"
+    return str(value)[:400] if printable else f"<{type_name(value)}>"
 
 
 _PRINTABLE: Final = (int, float, complex, Decimal, Fraction, UUID, PurePath, timedelta, range)

@@ -310,5 +310,6 @@ def _has(value: object, name: str) -> bool:
 
 def _count_of(value: object) -> str:
     """Count items instead of showing them: a structure of shared parts can be endless."""
-    known = isinstance(value, list | tuple | dict | set | frozenset)
-    return f"{len(value)} items" if known and type(value) in _FORMS else "a nested object"
+    if isinstance(value, list | tuple | dict | set | frozenset) and type(value) in _FORMS:
+        return f"{len(value)} items"
+    return "a nested object"

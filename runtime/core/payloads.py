@@ -170,9 +170,8 @@ def artifact_marker(handle: str, size: int, preview: str, kind: str) -> dict[str
 def preview(text_or_value: object, limit_chars: int = 400) -> str:
     """Give the beginning of a text, or of any other value's text; a cut one says how large it was.
 
-    Pass an `Encoded` where there is one: other values are encoded for it. Control and bidi
-    characters stay as they are, showing them safely is the page's work. Never
-    raises.
+    Pass an `Encoded` where there is one: other values are encoded for it. Never raises. Control
+    and bidi characters stay as they are; showing them safely is the page's work.
     """
     if isinstance(text_or_value, Encoded):
         return preview_text(text_or_value.text, text_or_value.size, limit_chars)
