@@ -98,7 +98,8 @@ def _short(value: Any, room: int, depth: int) -> str:
     """Give a value in a little more than `room` characters at most; the commonest kinds first."""
     kind = type(value)
     if kind is str:
-        return value[: room + 1]
+        text: str = value[: room + 1]
+        return text
     if value is None or kind is bool:
         return _WORDS[value]
     if kind is dict or isinstance(value, Mapping):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -233,6 +233,8 @@ def _beyond(value: float) -> float | None:
 def _seconds_until(text: str, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(text)
-        return max((moment - now).total_seconds(), 0.0)
     except (ValueError, TypeError, OverflowError, IndexError):
-        return None  # junk, or a date without a zone
+        return None
+    if moment.tzinfo is None:  # the oldest form of an HTTP date names no zone and means GMT
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - now).total_seconds(), 0.0)
