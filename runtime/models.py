@@ -137,6 +137,12 @@ class Task(models.Model):
             ),
             # The dead: what a worker holds.
             models.Index(fields=["owner"], name="task_owned", condition=Q(owner__isnull=False)),
+            # Commands that nobody has heard yet; attention moves with commands, not with steps.
+            models.Index(
+                fields=["id"],
+                name="task_unheard",
+                condition=Q(owner__isnull=True, attention__gt=models.F("attended")),
+            ),
             # Counts and lists of live states; steps do not touch it (see parked_as).
             models.Index(
                 fields=["namespace", "parked_as", "id"],

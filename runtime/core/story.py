@@ -76,7 +76,7 @@ class Story:
         self.plan = plan
         self._passages: list[Passage] = []
 
-    def tell(self, kind: EventType, call: str | None = None, **payload: Any) -> None:  # noqa: ANN401
+    def tell(self, kind: EventType, call: str | None = None, /, **payload: Any) -> None:  # noqa: ANN401
         """Add one event and move on to the checkpoint it makes."""
         event = Event(self.at.seq + 1, kind, payload, self.now, self.actor, call_id=call)
         after = apply(self.at, event)

@@ -10,11 +10,13 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Protocol
+from uuid import UUID
 
 from django.db import connection, transaction
 
 from runtime.engine.ports import Clock
+from runtime.engine.recorder import Recorder
 from runtime.engine.requests import (
     CallTimedOut,
     Close,
@@ -33,16 +35,20 @@ _LOG = logging.getLogger("runtime.pool")
 type Script = Generator[Request, Outcome]
 
 
-class Run:
-    """One driver as the pool sees it: its script, and what happens when the script is over."""
+class Run(Protocol):
+    """One driver as the pool sees it."""
 
-    def __init__(
-        self, name: str, script: Script, over: Callable[[BaseException | None], None]
-    ) -> None:
-        """Take the script and the function that is told of its end."""
-        self.name = name
-        self.script = script
-        self.over = over
+    name: str
+    script: Script
+
+    @property
+    def noted(self) -> tuple[UUID, int]:
+        """The task and the version its code runs on, for the flight recorder."""
+        ...
+
+    def over(self, error: BaseException | None) -> None:
+        """Hear that the script has ended, by itself or by an error."""
+        ...
 
 
 class Ticket:
@@ -75,19 +81,28 @@ class Pool:
 
     Args:
         clock: For deadlines.
+        recorder: Told which task's code runs.
         threads: Threads that work at once.
         idle: Called on a thread that has nothing to do; may put new runs.
     """
 
     WATCH_S = 0.02
 
-    def __init__(self, clock: Clock, threads: int, idle: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        recorder: Recorder,
+        threads: int,
+        idle: Callable[[], None],
+    ) -> None:
         """Prepare; nothing runs before ``start``."""
         self._clock = clock
+        self._recorder = recorder
         self._threads = threads
         self._idle = idle
         self._ready: queue.SimpleQueue[tuple[Run, Outcome] | None] = queue.SimpleQueue()
         self._current: dict[int, Ticket] = {}
+        self._slots: dict[int, int] = {}
         self._async: set[Ticket] = set()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -129,11 +144,17 @@ class Pool:
 
     def _spawn(self) -> None:
         number = len(self._workers)
-        thread = threading.Thread(target=self._work, name=f"work-{number}", daemon=True)
+        thread = threading.Thread(
+            target=self._work,
+            args=(number,),
+            name=f"work-{number}",
+            daemon=True,
+        )
         self._workers.append(thread)
         thread.start()
 
-    def _work(self) -> None:
+    def _work(self, number: int) -> None:
+        self._slots[threading.get_ident()] = number
         try:
             while not self._stopping.is_set():
                 item = self._ready.get()
@@ -180,10 +201,13 @@ class Pool:
         deadline_s = self._clock.boottime_s() + request.timeout_s
         ticket = Ticket(run, request.timeout_s, deadline_s)
         self._current[me] = ticket
+        slot = self._slots[me]
+        self._recorder.enter(slot, *run.noted)
         try:
             outcome: Outcome = Returned(request.run())
         except BaseException as error:  # noqa: BLE001 (a tool may raise anything, SystemExit too)
             outcome = Raised(error)
+        self._recorder.leave(slot)
         if not ticket.take():
             raise _Abandoned
         self._current.pop(me, None)
@@ -226,7 +250,8 @@ class Pool:
 
     def _start_on_loop(self, ticket: Ticket, request: OnLoop) -> None:
         try:
-            task = self.loop.create_task(request.run())
+            coroutine = self._recorder.stepping(*ticket.run.noted, request.run())
+            task = self.loop.create_task(coroutine)
         except BaseException as error:  # noqa: BLE001 (a tool may raise anything)
             self._finish(ticket, Raised(error))
             return

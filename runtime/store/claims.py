@@ -6,6 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from runtime.core import checkpoint as cp
+from runtime.core.payloads import CODEC
+from runtime.core.reviews import Decision, Kind
+from runtime.core.story import Dice
 from runtime.store.journal import Holder
 from runtime.store.session import execute, run
 
@@ -119,3 +122,24 @@ def standing(task_id: UUID) -> tuple[UUID | None, int, int] | None:
     """Give owner, epoch and attention of a task as they are now."""
     rows = execute("SELECT owner, epoch, attention FROM runtime_task WHERE id = %s", (task_id,))
     return rows[0] if rows else None  # type: ignore[return-value]
+
+
+def give_up_on(holder: Holder, why: str, dice: Dice, now: datetime) -> bool:
+    """Hand a task to a person that cannot be decided upon: its journal or the engine failed.
+
+    The checkpoint stays as it is; the two events are appended behind whatever the journal holds.
+
+    Returns:
+        False if another holder has the task.
+    """
+    params = {
+        "task": holder.task_id,
+        "owner": holder.owner,
+        "epoch": holder.epoch,
+        "review": dice.uuid(now),
+        "kind": Kind.CHECKPOINT_UNREADABLE.value,
+        "why": why,
+        "allowed": [Decision.ABORT.value],
+        "codec": CODEC,
+    }
+    return bool(run("give_up_on", params))

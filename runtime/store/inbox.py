@@ -76,3 +76,12 @@ def waiting(task_id: UUID) -> list[Letter]:
         (task_id,),
     )
     return [Letter(*row[:5], payload=decode(row[5], row[6])) for row in rows]
+
+
+def set_aside(letter: Letter, refused: str) -> None:
+    """Settle a command that could not be obeyed; nothing else is written."""
+    execute(
+        "UPDATE runtime_inbox SET consumed_at = runtime_now(), refused = %s "
+        "WHERE id = %s AND consumed_at IS NULL",
+        (refused, letter.id),
+    )

@@ -139,3 +139,13 @@ def refuse(  # noqa: PLR0913 (one row, one call)
             None if evidence is None else encode(evidence).text,
         ),
     )
+
+
+def free_slots(queue: str) -> int:
+    """Count the free slots of the living workers that serve a queue."""
+    rows = execute(
+        "SELECT coalesce(sum(greatest(slots - held, 0)), 0)::int FROM runtime_worker "
+        "WHERE state = 'running' AND kind = 'worker' AND queues @> ARRAY[%s::text]",
+        (queue,),
+    )
+    return int(rows[0][0])

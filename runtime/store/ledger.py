@@ -29,14 +29,14 @@ def entry(operation_id: str) -> Entry | None:
     return Entry(*rows[0]) if rows else None
 
 
-def confirmed_same(task_id: UUID, tool: str, same_digest: str) -> str | None:
-    """Find the call that has already made the same write in this task."""
+def confirmed(task_id: UUID) -> dict[tuple[str, str], str]:
+    """Give the call that made each confirmed write, by tool and digest of what makes it the same."""
     rows = execute(
-        "SELECT call_id FROM runtime_operation WHERE task_id = %s AND same_digest = %s "
-        "AND tool = %s AND status IN ('confirmed', 'reconciled') LIMIT 1",
-        (task_id, same_digest, tool),
+        "SELECT tool, same_digest, call_id FROM runtime_operation "
+        "WHERE task_id = %s AND status IN ('confirmed', 'reconciled')",
+        (task_id,),
     )
-    return rows[0][0] if rows else None
+    return {(tool, same): call_id for tool, same, call_id in rows}
 
 
 @dataclass(frozen=True, slots=True)

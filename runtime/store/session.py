@@ -6,6 +6,7 @@ transaction; outside, each one is a transaction of its own.
 """
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -44,12 +45,25 @@ def blocks(name: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def execute(text: str, params: Params = ()) -> list[Row]:
-    """Run a statement on this thread's connection and give its rows.
+class _Bound(threading.local):
+    raw: psycopg.Connection[Any] | None = None
 
-    Raises:
-        psycopg.Error: As the driver raises it; see ``LOST`` and ``AGAIN``.
+
+_bound = _Bound()
+
+
+def bind(raw: psycopg.Connection[Any] | None) -> None:
+    """Have this thread use a connection of its own instead of Django's.
+
+    For threads that need the server itself and no pooler in between: an advisory lock lives in a
+    session.
     """
+    _bound.raw = raw
+
+
+def _connection() -> psycopg.Connection[Any]:
+    if _bound.raw is not None:
+        return _bound.raw
     raw = connection.connection
     if raw is None or raw.closed:
         connection.ensure_connection()
@@ -57,6 +71,16 @@ def execute(text: str, params: Params = ()) -> list[Row]:
     if raw.prepare_threshold is None:
         # Django switches prepared statements off for its own cursors; ours live from them.
         raw.prepare_threshold = 1
+    return raw
+
+
+def execute(text: str, params: Params = ()) -> list[Row]:
+    """Run a statement on this thread's connection and give its rows.
+
+    Raises:
+        psycopg.Error: As the driver raises it; see ``LOST`` and ``AGAIN``.
+    """
+    raw = _connection()
     with psycopg.Cursor[Row](raw) as cursor:
         cursor.execute(text, params, prepare=True)
         return cursor.fetchall() if cursor.description else []

@@ -4,12 +4,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from django.db import transaction
+from django.db import connection, transaction
 
 from runtime.core import checkpoint as cp
 from runtime.core.errors import KeyReused, UnknownTask
@@ -63,9 +62,28 @@ class Result:
     chain: str
 
 
-@lru_cache(maxsize=256)
+_keys: dict[str, bytes] = {}
+
+
 def digest_key(namespace: str) -> bytes:
     """Give the key of a namespace's digests; the namespace is made on first use."""
+    known = _keys.get(namespace)
+    if known is not None:
+        return known
+    key = _stored_key(namespace)
+    # A key read inside a transaction may be our own and still be rolled back: others would then
+    # make another one, and digests of one thing would differ from process to process.
+    if not connection.in_atomic_block:
+        _keys[namespace] = key
+    return key
+
+
+def forget_keys() -> None:
+    """Forget the keys of all namespaces; for tests that empty the tables between them."""
+    _keys.clear()
+
+
+def _stored_key(namespace: str) -> bytes:
     rows = execute("SELECT digest_key FROM runtime_namespace WHERE name = %s", (namespace,))
     if rows:
         return bytes(rows[0][0])
@@ -99,14 +117,27 @@ def create(new: NewTask) -> UUID:
 
 
 def _earlier(new: NewTask) -> UUID:
-    rows = execute(
-        "SELECT task_id, request_digest FROM runtime_taskspec WHERE namespace = %s AND key = %s",
-        (new.namespace, new.key),
-    )
-    task_id, request_digest = rows[0]
+    found = by_key(new.namespace, new.key or "")
+    assert found is not None  # noqa: S101 (its unique index has just refused us)
+    task_id, request_digest = found
     if request_digest != new.request_digest:
         raise KeyReused(new.key or "")
-    return task_id  # type: ignore[no-any-return]
+    return task_id
+
+
+def by_key(namespace: str, key: str) -> tuple[UUID, str] | None:
+    """Find the task that was made with a key, and the digest of its request."""
+    rows = execute(
+        "SELECT task_id, request_digest FROM runtime_taskspec WHERE namespace = %s AND key = %s",
+        (namespace, key),
+    )
+    return rows[0] if rows else None  # type: ignore[return-value]
+
+
+def database_now() -> datetime:
+    """Give the database's clock."""
+    now: datetime = execute("SELECT runtime_now()")[0][0]
+    return now
 
 
 def _params(new: NewTask) -> dict[str, object]:
@@ -153,6 +184,12 @@ def find(namespace: str, task_id: UUID) -> UUID:
     if not execute(text, (task_id, namespace)):
         raise UnknownTask(task_id)
     return task_id
+
+
+def standing(task_id: UUID) -> tuple[UUID | None, int, int, int]:
+    """Give owner, epoch, attention and version of a task as they are now."""
+    text = "SELECT owner, epoch, attention, version FROM runtime_task WHERE id = %s"
+    return execute(text, (task_id,))[0]  # type: ignore[return-value]
 
 
 def load_spec(task_id: UUID) -> Spec:

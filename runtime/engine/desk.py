@@ -1,0 +1,399 @@
+"""The desk: one held task, loaded, decided upon and written.
+
+It joins the pure core to the store and nothing else: no tool is called here.  The driver of a
+worker works at it, and so do the levers of people when no worker holds the task.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import connection
+
+from runtime.core import checkpoint as cp
+from runtime.core import commands as c
+from runtime.core.apply import fold
+from runtime.core.checkpoint import Checkpoint
+from runtime.core.effects import Effect
+from runtime.core.errors import CheckpointUnreadable, LeaseLost, SignalboxError
+from runtime.core.events import EventType as E
+from runtime.core.machine import decide, wakes_at
+from runtime.core.manifest import Manifest, from_pinned
+from runtime.core.payloads import CODEC, encode, summarise
+from runtime.core.reviews import Kind
+from runtime.core.states import RUNNABLE, TERMINAL
+from runtime.core.story import Decision
+from runtime.engine.context import Finished, PlanContext, Results
+from runtime.engine.ports import CrashPoint, Ports
+from runtime.store import claims, journal, ledger, tasks
+from runtime.store.claims import SUSPECT_DEATHS, Claimed
+from runtime.store.inbox import Letter
+from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
+from runtime.store.session import AGAIN, LOST, forget_connection
+
+_LOG = logging.getLogger("runtime.desk")
+_SHOWN_STEPS = 20
+
+
+class NotWritten(Exception):
+    """A guard other than the fence refused a commit; ``reason`` names it."""
+
+    def __init__(self, reason: str) -> None:
+        """Take the guard."""
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass
+class Desk:
+    """One held task.
+
+    Args:
+        ports: Clock, chance, crash points.
+        claimed: Its row as of the claim.
+        actor: Who works here: ``worker:<incarnation>`` or ``system``.
+        at: Where the task stands; ahead of the database while something is staged.
+        input: What it was asked.
+        pinned: The pinned manifest with its hashes.
+        manifest: The manifest itself.
+        calls: Completed calls, oldest first.
+        answers: What people answered.
+        made: Confirmed writes, by tool and digest.
+    """
+
+    ports: Ports
+    claimed: Claimed
+    actor: str
+    at: Checkpoint
+    input: Any
+    pinned: dict[str, Any]
+    manifest: Manifest
+    calls: list[Finished]
+    answers: list[dict[str, Any]]
+    made: dict[tuple[str, str], str]
+    key: bytes
+    version: int
+    attention: int
+    attended: int
+    held: bool
+    deaths: int
+    parked: bool = False
+    _staged: Decision | None = None
+    _named: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def decide(self, command: c.Command, actor: str | None = None) -> Decision:
+        """Ask the core what a command leads to; behind what is staged."""
+        decision = decide(
+            self.at,
+            command,
+            self.ports.clock.now(),
+            self.ports.chance,
+            actor=actor or self.actor,
+            plan=self._plan(),
+            task_id=self.claimed.id,
+        )
+        return decision if self._staged is None else self._staged.then(decision)
+
+    def stage(self, command: c.Command) -> None:
+        """Decide something that is written with the next commit."""
+        self._staged = self.decide(command)
+        self.at = self._staged.after
+
+    def context(self) -> PlanContext:
+        """Give what a script planner may see."""
+        return PlanContext(self.input, Results(self.calls), tuple(self.answers))
+
+    def arguments(self) -> dict[str, Any]:
+        """Give the stored arguments of the pending call, from the event that decided it."""
+        pending = self.at.pending
+        assert pending is not None  # noqa: S101 (the caller looks at the pending call)
+        payload = self._event(pending.args_seq)
+        named = payload if pending.args_index is None else payload["calls"][pending.args_index]
+        return cast("dict[str, Any]", named["arguments"])
+
+    def reload_answers(self) -> None:
+        """Read again what people answered."""
+        self.answers = tasks.load_answers(self.claimed.id)
+
+    def _event(self, seq: int) -> dict[str, Any]:
+        if seq not in self._named:
+            self._named[seq] = tasks.load_event(self.claimed.id, seq)
+        return self._named[seq]
+
+    def _plan(self) -> Sequence[c.Decided]:
+        if self.at.queue is None:
+            return ()
+        return [
+            c.Decided(
+                tool=call["tool"],
+                effect=Effect(call["effect"]),
+                digest=call["digest"],
+                arguments=call["arguments"],
+                operation_id=call.get("operation_id"),
+            )
+            for call in self._event(self.at.queue.seq)["calls"]
+        ]
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self,
+        decision: Decision,
+        attached: Attached = NOTHING,
+        *,
+        dispatches: bool = False,
+        keeps_deaths: bool = False,
+        letter: Letter | None = None,
+    ) -> bool:
+        """Write a decision as one step commit.
+
+        A commit after which nobody can go on gives the lease back as well, unless somebody raised
+        the attention meanwhile: then a step is written and the lease stays, and an ending is not
+        written at all.
+
+        Returns:
+            False if it was an ending and the inbox must be read first; nothing was written.
+
+        Raises:
+            LeaseLost: Another holder has the task; nothing was written.
+            NotWritten: The lease ran out before a dispatch, or the operation is settled already.
+        """
+        after = decision.after
+        ends, leaves = after.state in TERMINAL, after.state not in RUNNABLE
+        step = Commit(
+            holder=self.claimed.holder,
+            version=self.version,
+            decision=decision,
+            attended=self.attended,
+            parks=leaves,
+            due_at=None if ends else _due_at(after),
+            dispatches=dispatches,
+            deaths=self.deaths if keeps_deaths else 0,
+            attached=self._with_snapshot(decision, attached),
+            consumed=(Consumed(letter.id),) if letter else (),
+        )
+        try:
+            attention = self._send(step)
+        except Refused as refused:
+            if refused.reason != "attention":
+                raise NotWritten(refused.reason) from refused
+            if ends:
+                return False
+            leaves = False
+            attention = self._send(_kept(step))
+        self._moved_to(decision, step, attention)
+        self.parked = leaves
+        return True
+
+    def _send(self, step: Commit) -> int:
+        """Send one commit, over lost connections if need be, and be sure of what became of it."""
+        pause_s, sent = 0.02, False
+        while True:
+            try:
+                if sent:
+                    found = journal.landed(step)
+                    if found is not None:
+                        return found
+                self.ports.crash(CrashPoint.BEFORE_COMMIT)
+                sent = True
+                attention = journal.commit(step)
+            except AGAIN:
+                sent = False
+            except LOST as error:
+                if connection.in_atomic_block:
+                    raise
+                _LOG.warning("task %s: commit interrupted: %s", self.claimed.id, error)
+                forget_connection()
+                threading.Event().wait(pause_s)
+                pause_s = min(pause_s * 2, 1.0)
+            else:
+                self.ports.crash(CrashPoint.AFTER_COMMIT)
+                return attention
+
+    def _moved_to(self, decision: Decision, step: Commit, attention: int) -> None:
+        self._staged = None
+        self.at = decision.after
+        self.version = decision.after.seq
+        self.attention = attention
+        self.deaths = step.deaths
+        for event in decision.events:
+            if "arguments" in event.payload or "calls" in event.payload:
+                self._named[event.seq] = dict(event.payload)
+            if event.type in {E.HOLD_PLACED, E.HOLD_RELEASED}:
+                self.held = event.type is E.HOLD_PLACED
+
+    @property
+    def staged(self) -> Decision | None:
+        """What is decided and not written yet."""
+        return self._staged
+
+    def resync(self, version: int, before: Checkpoint, staged: Decision | None) -> bool:
+        """After a transaction of which nobody knows whether it was committed: find out.
+
+        Returns:
+            True if the step is written; False if everything is as it was before it.
+
+        Raises:
+            LeaseLost: Another holder has the task.
+        """
+        owner, epoch, attention, found = self._standing()
+        if owner != self.claimed.owner or epoch != self.claimed.epoch:
+            raise LeaseLost(self.claimed.id, self.claimed.epoch, epoch)
+        self.attention = attention
+        if found == version:
+            self.at, self.version, self._staged, self.parked = before, version, staged, False
+            return False
+        return True
+
+    def _standing(self) -> tuple[UUID | None, int, int, int]:
+        pause_s = 0.02
+        while True:
+            try:
+                return tasks.standing(self.claimed.id)
+            except LOST:
+                forget_connection()
+                threading.Event().wait(pause_s)
+                pause_s = min(pause_s * 2, 1.0)
+
+    def park(self) -> bool:
+        """Give the task back with no event; False when the inbox must be read first."""
+        self.ports.crash(CrashPoint.BEFORE_RELEASE)
+        self.parked = claims.release(self.claimed.holder, self.attended, _due_at(self.at))
+        self.ports.crash(CrashPoint.AFTER_RELEASE)
+        return self.parked or claims.standing(self.claimed.id) is None
+
+    def release(self) -> None:
+        """Give the task back so that anybody can go on at once."""
+        self.ports.crash(CrashPoint.BEFORE_RELEASE)
+        self.parked = claims.release(self.claimed.holder, self.attended, due_now=True)
+        self.ports.crash(CrashPoint.AFTER_RELEASE)
+
+    # --- what a person is shown ------------------------------------------------------------------
+
+    def _with_snapshot(self, decision: Decision, attached: Attached) -> Attached:
+        asked = next((e for e in decision.events if e.type is E.REVIEW_REQUESTED), None)
+        if asked is None:
+            return attached
+        self.at, before = decision.after, self.at
+        pending = decision.after.pending
+        for event in decision.events:
+            if "arguments" in event.payload or "calls" in event.payload:
+                self._named[event.seq] = dict(event.payload)
+        snapshot = {
+            "state": asked.payload["back_to"],
+            "why": asked.payload["why"],
+            "steps": decision.after.step,
+            "writes": decision.after.writes,
+            "input": summarise(self.input, 1000),
+            "arguments": self.arguments() if pending else None,
+            "attempts": pending.attempt if pending else 0,
+            "results": [
+                {"call_id": call.call_id, "tool": call.tool, "outcome": call.outcome}
+                | {"summary": call.summary}
+                for call in self.calls[-_SHOWN_STEPS:]
+            ],
+        }
+        self.at = before
+        return Attached(
+            result=attached.result,
+            artifact=attached.artifact,
+            arguments=attached.arguments,
+            same_digest=attached.same_digest,
+            external_id=attached.external_id,
+            snapshot=encode(snapshot).text,
+        )
+
+
+def _due_at(checkpoint: Checkpoint) -> Any:  # noqa: ANN401 (datetime or None; MINYEAR is "now")
+    due = wakes_at(checkpoint)
+    return due if due is None or due.year > 1 else None
+
+
+def _kept(step: Commit) -> Commit:
+    """The same commit without giving the lease back."""
+    return Commit(
+        holder=step.holder,
+        version=step.version,
+        decision=step.decision,
+        attended=step.attended,
+        dispatches=step.dispatches,
+        deaths=step.deaths,
+        attached=step.attached,
+        consumed=step.consumed,
+    )
+
+
+def sit_down(ports: Ports, claimed: Claimed, actor: str) -> Desk:
+    """Load a task that was just claimed.
+
+    Raises:
+        CheckpointUnreadable: The checkpoint is damaged, or does not fit the last completed call.
+    """
+    spec = tasks.load_spec(claimed.id)
+    at = cp.decode(claimed.id, claimed.checkpoint, claimed.checkpoint_sum)
+    return _desk(ports, claimed, actor, at, spec, verified=True)
+
+
+def sit_down_anyway(ports: Ports, claimed: Claimed, actor: str) -> Desk | None:
+    """Load a task whose checkpoint is unreadable: from its events; None if they are damaged too."""
+    spec = tasks.load_spec(claimed.id)
+    try:
+        at = fold(tasks.load_journal(claimed.id))
+    except SignalboxError:
+        _LOG.exception("task %s: the journal cannot be folded", claimed.id)
+        return None
+    return _desk(ports, claimed, actor, at, spec, verified=False)
+
+
+def _desk(  # noqa: PLR0913 (the parts of one desk)
+    ports: Ports,
+    claimed: Claimed,
+    actor: str,
+    at: Checkpoint,
+    spec: tasks.Spec,
+    *,
+    verified: bool,
+) -> Desk:
+    # Most claims are of fresh tasks: what cannot be there yet is not asked for.
+    rows = tasks.load_results(claimed.id) if at.done else []
+    chain = rows[-1].chain if rows else ""
+    if verified and (at.chain != chain or at.seq != claimed.version):
+        raise CheckpointUnreadable(str(claimed.id), "it does not fit the last completed call")
+    calls = [
+        Finished(row.call_id, row.tool, row.outcome, row.result, row.codec, row.summary)
+        for row in rows
+    ]
+    return Desk(
+        ports=ports,
+        claimed=claimed,
+        actor=actor,
+        at=at,
+        input=spec.input,
+        pinned=spec.pinned,
+        manifest=from_pinned(spec.pinned),
+        calls=calls,
+        answers=tasks.load_answers(claimed.id) if at.situation > 1 else [],
+        made=ledger.confirmed(claimed.id) if at.writes else {},
+        key=tasks.digest_key(claimed.namespace),
+        version=claimed.version,
+        attention=claimed.attention,
+        attended=claimed.attended,
+        held=claimed.held,
+        deaths=claimed.deaths,
+    )
+
+
+def escalation(claimed: Claimed) -> c.Escalate | None:
+    """Tell whether a person must look before anything else is done with a claimed task."""
+    if claimed.deaths <= SUSPECT_DEATHS:
+        return None
+    why = f"its step ended the worker's process {claimed.deaths} times, the last time on its own"
+    return c.Escalate(Kind.KILLED_WORKER, why)
+
+
+__all__ = ["CODEC", "Desk", "NotWritten", "escalation", "sit_down", "sit_down_anyway"]

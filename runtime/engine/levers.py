@@ -1,0 +1,53 @@
+"""The levers: what people want of a task is obeyed at once when no worker holds it.
+
+The task is claimed for the moment it takes, in one transaction with the commit: a crash in the
+middle leaves everything as it was, with the command still in the inbox.  When a worker holds the
+task, it obeys at its next commit; so the levers work with no worker alive.
+"""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from runtime.core.errors import CheckpointUnreadable
+from runtime.core.states import RUNNABLE, TERMINAL
+from runtime.engine.desk import Desk, sit_down
+from runtime.engine.letters import obey
+from runtime.engine.ports import Ports
+from runtime.store import broken, claims
+from runtime.store.session import execute
+
+
+def apply_now(ports: Ports, task_id: UUID) -> bool:
+    """Obey a task's inbox if nobody holds the task.
+
+    Returns:
+        True if the inbox was obeyed; False if a worker holds the task and will do it.
+    """
+    with transaction.atomic():
+        claimed = claims.claim_one(ports.chance.uuid7(ports.clock.now()), task_id)
+        if claimed is None:
+            return False
+        try:
+            desk = sit_down(ports, claimed, "system")
+        except CheckpointUnreadable:
+            # Nothing can be decided on it; only its end is open to people.
+            broken.obey(claimed)
+            return True
+        obey(desk)
+        if not desk.parked and desk.at.state not in TERMINAL:
+            _give_back(desk)
+        return True
+
+
+def _give_back(desk: Desk) -> None:
+    if desk.at.state in RUNNABLE and not desk.held:
+        desk.release()
+    else:
+        # The row is locked by this transaction: nobody can have raised the attention since.
+        desk.park()
+
+
+def hear(ports: Ports) -> None:
+    """Set the clock by the database, for processes that have no lease to renew."""
+    ports.clock.hear(execute("SELECT runtime_now()")[0][0])

@@ -1,0 +1,302 @@
+"""A worker: claims tasks, drives them, holds the lease under which it does.
+
+One per process.  It is told by hints that there may be work and looks once a second by itself, so
+that it needs no broker to go on.
+"""
+
+import logging
+import threading
+from uuid import UUID
+
+from runtime.core import commands as c
+from runtime.core.errors import CheckpointUnreadable, LeaseLost
+from runtime.core.retry import Failure
+from runtime.core.reviews import Kind
+from runtime.engine.breakers import Breakers
+from runtime.engine.calls import Call
+from runtime.engine.desk import Desk, escalation, sit_down, sit_down_anyway
+from runtime.engine.driver import Driver, Steps
+from runtime.engine.isolation import Isolation
+from runtime.engine.lease import Lease, Report
+from runtime.engine.options import RuntimeOptions
+from runtime.engine.pool import Pool
+from runtime.engine.ports import CrashPoint, Ports
+from runtime.engine.progress import ProgressKeeper
+from runtime.engine.recorder import Recorder
+from runtime.store import claims, leases
+from runtime.store.claims import Claimed
+from runtime.store.session import LOST, forget_connection
+from runtime.tools.agents import registry
+from runtime.tools.registry import AnyTool
+
+_LOG = logging.getLogger("runtime.worker")
+
+
+class TaskRun:
+    """One claimed task in the pool of a worker."""
+
+    def __init__(self, worker: "Worker", claimed: Claimed) -> None:
+        """Take the task; nothing is loaded before the script starts."""
+        self.name = f"task {claimed.id}"
+        self.claimed = claimed
+        self.desk: Desk | None = None
+        self._worker = worker
+        self.script = worker.script(self)
+
+    @property
+    def noted(self) -> tuple[UUID, int]:
+        """The task and the version its code runs on."""
+        version = self.claimed.version if self.desk is None else self.desk.version
+        return self.claimed.id, version
+
+    def over(self, error: BaseException | None) -> None:
+        """Hear that the script has ended."""
+        self._worker.over(self, error)
+
+
+class Worker:
+    """The worker of this process; see ``runtime.engine.driver.House`` for what drivers ask of it.
+
+    Args:
+        ports: Clock, chance, hints, crash points.
+        options: Threads, slots, queues, lease.
+        only: Run this one suspect until its next commit, then stop.
+    """
+
+    def __init__(self, ports: Ports, options: RuntimeOptions, only: UUID | None = None) -> None:
+        """Wire the parts; nothing runs before ``start``."""
+        self.ports = ports
+        self.options = options
+        self.stopping = False
+        self.worn_out = False
+        self._only = only
+        self._held: dict[UUID, TaskRun] = {}
+        self._empty = threading.Condition()
+        self._more = False
+        self._claiming = threading.Lock()
+        self._wanted: frozenset[UUID] = frozenset()
+        self._recorder = Recorder()
+        self._breakers = Breakers(ports)
+        self._progress = ProgressKeeper()
+        self._isolation = Isolation()
+        self._pool = Pool(ports.clock, self._recorder, options.threads, self._intake)
+        kind = "isolated" if only else "worker"
+        self._lease = Lease(ports, options, kind, self._report, self._renewed, self._lost)
+
+    @property
+    def id(self) -> UUID:
+        """The present incarnation."""
+        return self._lease.id
+
+    @property
+    def idle(self) -> bool:
+        """Whether it holds no task."""
+        return not self._held
+
+    def start(self) -> None:
+        """Start; must hold: this process has no other threads yet (a witness is forked)."""
+        self._recorder.fork(self._lease.id, self.options.direct_url)
+        self._lease.start()
+        self._pool.start()
+        if self._only is None:
+            self.look()
+        else:
+            self._take_only(self._only)
+
+    def look(self) -> None:
+        """Hear that there may be work."""
+        self._more = True
+        self._pool.nudge()
+
+    def take(self) -> None:
+        """Claim on the calling thread: a message is acknowledged once the claim is committed."""
+        self._more = True
+        self._intake()
+
+    def stop(self) -> None:
+        """Claim nothing more, let running steps reach their next commit, give the tasks back."""
+        self.stopping = True
+        until_s = self.ports.clock.boottime_s() + self.options.grace_s
+        with self._empty:
+            while self._held and self.ports.clock.boottime_s() < until_s:
+                self._empty.wait(0.2)
+        self._progress.stop()
+        self._isolation.stop()
+        self._pool.stop(1.0)
+        self._lease.stop()
+        self._recorder.retire()
+
+    def wait_until_idle(self, timeout_s: float) -> bool:
+        """Wait until no task is held; for the isolated process and for tests."""
+        until_s = self.ports.clock.boottime_s() + timeout_s
+        with self._empty:
+            while self._held and self.ports.clock.boottime_s() < until_s:
+                self._empty.wait(0.2)
+            return not self._held
+
+    # --- claiming --------------------------------------------------------------------------------
+
+    def _intake(self) -> None:
+        """Claim what there is room for; one thread at a time."""
+        if not self._more or self.stopping or self._only is not None:
+            return
+        if not self._claiming.acquire(blocking=False):
+            return
+        try:
+            room = self._room()
+            if room <= 0 or not self._lease.holds():
+                return
+            self._more = False
+            taken = self._claim(room)
+            self._more = self._more or len(taken) == room
+            for claimed in taken:
+                self._admit(claimed)
+            if len(taken) < room:
+                self._isolate()
+        except LOST as error:
+            _LOG.warning("claiming was interrupted: %s", error)
+            forget_connection()
+        finally:
+            self._claiming.release()
+
+    def _room(self) -> int:
+        free = self.options.slots - len(self._held)
+        return min(free, 2 * self.options.threads - self._pool.backlog)
+
+    def _claim(self, room: int) -> list[Claimed]:
+        self.ports.crash(CrashPoint.BEFORE_CLAIM)
+        taken = claims.claim(self._lease.id, self.options.queues, list(registry.agents), room)
+        if taken:
+            self.ports.crash(CrashPoint.AFTER_CLAIM)
+        return taken
+
+    def _take_only(self, task_id: UUID) -> None:
+        claimed = claims.claim_one(self._lease.id, task_id)
+        if claimed is not None:
+            self._admit(claimed)
+
+    def _isolate(self) -> None:
+        if not self._isolation.busy:
+            suspect = claims.find_suspect(self.options.queues, list(registry.agents))
+            if suspect is not None:
+                self._isolation.run(suspect, then=self.look)
+
+    def _admit(self, claimed: Claimed) -> None:
+        run = TaskRun(self, claimed)
+        with self._empty:
+            self._held[claimed.id] = run
+        self._pool.put(run)
+
+    # --- driving ---------------------------------------------------------------------------------
+
+    def script(self, run: TaskRun) -> Steps[None]:
+        """Load a claimed task and drive it."""
+        claimed = run.claimed
+        actor = f"worker:{claimed.owner}"
+        first: c.Command | None = escalation(claimed)
+        try:
+            desk: Desk | None = sit_down(self.ports, claimed, actor)
+        except CheckpointUnreadable as error:
+            desk = sit_down_anyway(self.ports, claimed, actor)
+            first = c.Escalate(Kind.CHECKPOINT_UNREADABLE, str(error))
+            if desk is None:
+                claims.give_up_on(claimed.holder, str(error), self.ports.chance, self.ports.clock.now())
+                return
+        run.desk = desk
+        assert desk is not None  # noqa: S101 (both ways above give one)
+        agent = registry.get(claimed.agent)
+        driver = Driver(self, desk, agent, self._after_commit)
+        yield from driver.script(first)
+
+    def _after_commit(self) -> None:
+        if self._only is not None:
+            # The suspect has survived a commit: from here on it may run beside others again.
+            self.stopping = True
+
+    def over(self, run: TaskRun, error: BaseException | None) -> None:
+        """Hear that a task has left our hands, or that its driver failed."""
+        if error is not None:
+            self._failed(run, error)
+        with self._empty:
+            if self._held.get(run.claimed.id) is run:
+                del self._held[run.claimed.id]
+            self._empty.notify_all()
+        if self._pool.abandoned >= self.options.abandoned:
+            self.worn_out = True
+
+    def _failed(self, run: TaskRun, error: BaseException) -> None:
+        """A driver must not fail: ask a person rather than run into the same wall for ever."""
+        _LOG.error("%s: the driver failed", run.name, exc_info=error)
+        if isinstance(error, LeaseLost):
+            return
+        try:
+            claims.give_up_on(
+                run.claimed.holder,
+                f"the engine failed on this task: {type(error).__name__}: {error}",
+                self.ports.chance,
+                self.ports.clock.now(),
+            )
+        except Exception:
+            _LOG.exception("%s: it could not be handed to a person", run.name)
+            forget_connection()
+
+    # --- what drivers ask ------------------------------------------------------------------------
+
+    def may_call(self, owner: UUID) -> bool:
+        """Make sure that the lease holds, waiting for its renewal; False if it is lost."""
+        if self._lease.id == owner and self._lease.holds():
+            return True
+        return self._lease.wait(owner, 4 * self.options.lease_s)
+
+    def slice_over(self, since_s: float) -> bool:
+        """Tell whether somebody else waits for this thread and our time is up."""
+        spent_s = self.ports.clock.boottime_s() - since_s
+        return spent_s > self.options.slice_s and self._pool.backlog > 0
+
+    def wanted(self, task_id: UUID) -> bool:
+        """Tell whether somebody wants something of a task."""
+        return task_id in self._wanted
+
+    def progress(self, desk: Desk, call_id: str, progress: object) -> None:
+        """Take progress of a running call; does not block."""
+        if progress is not None:
+            self._progress.take(desk.claimed, call_id, progress)
+
+    def flush_progress(self, desk: Desk) -> None:
+        """Write the progress that was taken, now."""
+        self._progress.flush(desk.claimed.id)
+
+    def admit(self, desk: Desk, tool: AnyTool) -> float:
+        """Ask the tool's breaker; gives the seconds to wait, 0 to go on."""
+        return self._breakers.admit((desk.claimed.namespace, tool.name))
+
+    def record(self, desk: Desk, tool: AnyTool, failure: Failure | None) -> None:
+        """Tell the tool's breaker how a call went."""
+        self._breakers.record((desk.claimed.namespace, tool.name), failure)
+
+    def refused(self, desk: Desk, what: str, call: Call | None, evidence: object) -> None:
+        """Keep a write or call that the fence refused."""
+        claimed = desk.claimed
+        now = claims.standing(claimed.id)
+        leases.refuse(
+            claimed,
+            what if call is None else f"{what} of {call.tool.name}",
+            now[1] if now else claimed.epoch,
+            operation_id=call.operation_id or None if call else None,
+            evidence=evidence,
+        )
+
+    # --- what the lease tells --------------------------------------------------------------------
+
+    def _report(self) -> Report:
+        return Report(len(self._held), self.stopping)
+
+    def _renewed(self, wanted: frozenset[UUID]) -> None:
+        self._wanted = wanted
+        self._breakers.refresh()
+        self.look()
+
+    def _lost(self, _over: UUID, fresh: UUID) -> None:
+        self._recorder.rename(fresh)
+
+

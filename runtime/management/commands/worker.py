@@ -1,0 +1,54 @@
+"""``manage.py worker``: one worker process."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+import dramatiq
+from django.core.management.base import BaseCommand
+from django.db import connection
+
+from runtime.actors.broker import BrokerHints, declare
+from runtime.engine.options import RuntimeOptions
+from runtime.engine.ports import Ports
+from runtime.engine.process import log_to_stderr, until_told_to_stop
+from runtime.engine.worker import Worker
+
+WAIT_MS = 20
+"""How long dramatiq sleeps between two looks at an idle queue; its default costs 200 ms a task."""
+
+
+class Command(BaseCommand):
+    """Take tasks and drive them until told to stop."""
+
+    help = "Take tasks and drive them until told to stop."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--queues", default="default", help="comma-separated; default: default")
+        parser.add_argument("--threads", type=int, default=8, help="default: 8")
+
+    def handle(self, *_args: Any, **options: Any) -> None:  # noqa: ANN401 (Django's signature)
+        """Run the worker."""
+        log_to_stderr()
+        queues = tuple(name.strip() for name in options["queues"].split(",") if name.strip())
+        # The witness is forked before anything starts a thread or leaves a connection open.
+        connection.close()
+        chosen = RuntimeOptions.from_settings(threads=options["threads"], queues=queues)
+        worker = Worker(Ports(hints=BrokerHints()), chosen)
+        worker.start()
+        consumer = dramatiq.Worker(
+            declare(worker.take, queues),
+            queues=set(queues),
+            worker_threads=1,
+            worker_timeout=WAIT_MS,
+        )
+        consumer.start()
+        told = until_told_to_stop(lambda: worker.worn_out)
+        worker.stopping = True
+        consumer.stop(timeout=5_000)
+        worker.stop()
+        if not told:
+            # Threads that hang cannot be ended; a fresh process is the only cure.
+            os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 (ourselves)
