@@ -201,7 +201,7 @@ def events(task_id: UUID, after: int, limit: int) -> list[EventView]:
         "WHERE task_id = %s AND seq > %s ORDER BY seq LIMIT %s",
         (task_id, after, limit),
     )
-    return [EventView(*row[:7], _read(row[7], row[8])) for row in rows]
+    return [EventView(*(*row[:7], _read(row[7], row[8]))) for row in rows]
 
 
 def step_results(task_id: UUID, after: int, limit: int) -> list[StepView]:
@@ -212,7 +212,7 @@ def step_results(task_id: UUID, after: int, limit: int) -> list[StepView]:
         "WHERE task_id = %s AND position > %s ORDER BY position LIMIT %s",
         (task_id, after, limit),
     )
-    return [StepView(*row[:12], _read(row[12], row[13])) for row in rows]
+    return [StepView(*(*row[:12], _read(row[12], row[13]))) for row in rows]
 
 
 def effects(view: TaskView, pending: str | None) -> list[EffectView]:
@@ -241,7 +241,7 @@ def _effect(
     operation_id, call_id, tool, effect, status, dispatches, *rest = row
     said = word(status, dispatches, is_pending=operation_id == pending, ended=view.ended)
     head = (operation_id, call_id, tool, effect, said, status, dispatches)
-    return EffectView(*head, *rest, tuple(lives.get(call_id, ())))
+    return EffectView(*(*head, *rest, tuple(lives.get(call_id, ()))))
 
 
 def _lives(task_id: UUID, call_ids: list[str]) -> dict[str, list[EffectEvent]]:

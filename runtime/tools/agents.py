@@ -76,7 +76,7 @@ class Agent:
         self.tools: Final = _by_name(name, tools)
         _check_references(self)
         self.manifest: Final = _parsed(self, manifest or {})
-        _check_approvals(self)
+        check_approvals(self, self.manifest)
         self.defined_at: Final = _caller()
         registry.add(self)
 
@@ -255,10 +255,15 @@ def _parsed(agent: Agent, manifest: Mapping[str, Any]) -> manifests.Manifest:
     return parsed
 
 
-def _check_approvals(agent: Agent) -> None:
-    for name in agent.manifest.tools or ():
+def check_approvals(agent: Agent, manifest: manifests.Manifest) -> None:
+    """Refuse a manifest under which a tool would have to ask a person.
+
+    Raises:
+        ApprovalNotPossible: With the first such tool.
+    """
+    for name in manifest.tools or ():
         tool = agent.tools[name]
-        if needs_person(tool, agent.manifest.waiver(name)):
+        if needs_person(tool, manifest.waiver(name)):
             touched = ", ".join(tool.touches)
             why = "its approval= says so" if tool.approval else f"it touches {touched}"
             raise ApprovalNotPossible(agent.name, name, why)
