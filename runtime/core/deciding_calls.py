@@ -21,7 +21,7 @@ def tell(story: Story, command: c.Command) -> bool:
     match command:
         case c.PlanCalls(calls):
             described = [story.call(call, ordinal) for ordinal, call in enumerate(calls)]
-            story.tell(E.PLAN_GENERATED, to=State.WAITING_TOOL_CALL, calls=described)
+            story.tell(E.PLAN_GENERATED, to=State.WAITING_TOOL_CALL.value, calls=described)
         case c.Begin():
             _begin(story, command)
         case c.Succeeded():
@@ -67,11 +67,11 @@ def request(story: Story, kind: Kind, why: str, **more: Any) -> None:  # noqa: A
         E.REVIEW_REQUESTED,
         pending.call_id if pending else None,
         review_id=story.dice.uuid(story.now),
-        kind=kind,
+        kind=kind.value,
         why=why,
-        allowed=allowed,
+        allowed=[choice.value for choice in allowed],
         since=story.now_text,
-        back_to=state,
+        back_to=state.value,
         **more,
     )
 
@@ -143,7 +143,7 @@ def _facts(
     """Describe the call an event is about: in full if the event is the first to name it."""
     pending = story.at.pending
     if pending is not None:
-        facts: dict[str, Any] = {"tool": pending.tool, "effect": pending.effect}
+        facts: dict[str, Any] = {"tool": pending.tool, "effect": pending.effect.value}
         if pending.operation_id is not None:
             facts["operation_id"] = pending.operation_id
         return facts
@@ -174,7 +174,7 @@ def _succeed(story: Story, command: c.Succeeded) -> None:
         E.TOOL_CALL_SUCCEEDED,
         _call_id(story, command.decided),
         **facts,
-        to=_then(story),
+        to=_then(story).value,
         attempt=pending.attempt + 1 if pending else 1,
         result_digest=command.result_digest,
         summary=command.summary,
@@ -237,7 +237,7 @@ def _tell_failed(
         of=command.policy.attempts,
         error=failure.type_name,
         message=failure.message,
-        failure=failure.kind,
+        failure=failure.kind.value,
         took_ms=command.took_ms,
         final=final,
     )
@@ -264,11 +264,11 @@ def _check(story: Story, command: c.Checked) -> None:
         E.TOOL_CALL_RECONCILED,
         pending.call_id,
         tool=pending.tool,
-        effect=pending.effect,
+        effect=pending.effect.value,
         operation_id=pending.operation_id,
         happened=command.happened,
         by="check",
-        to=_then(story) if command.happened else State.WAITING_TOOL_CALL,
+        to=(_then(story) if command.happened else State.WAITING_TOOL_CALL).value,
         **more,
     )
     if not command.happened and pending.attempt >= command.attempts:

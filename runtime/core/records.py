@@ -94,7 +94,7 @@ class ReviewClosed:
 class Records:
     """All rows that one commit writes beside task and journal."""
 
-    results: tuple[ResultRow, ...] = ()
+    result: ResultRow | None = None
     operation: OperationChange | None = None
     opened: ReviewOpened | None = None
     closed: ReviewClosed | None = None
@@ -108,10 +108,10 @@ _OPEN = ("reserved", "dispatched", "failed", "in_doubt")
 def project(passages: Iterable[Passage]) -> Records:
     """Derive the rows from a commit's events.
 
-    A commit changes at most one operation: of several changes to it the last one counts, with the
-    dispatches of all.
+    A commit completes at most one call and changes at most one operation: of several changes to
+    it the last one counts.
     """
-    results: list[ResultRow] = []
+    result: ResultRow | None = None
     operation: OperationChange | None = None
     opened: ReviewOpened | None = None
     closed: ReviewClosed | None = None
@@ -119,7 +119,7 @@ def project(passages: Iterable[Passage]) -> Records:
     ended = False
     for passage in passages:
         kind = passage.event.type
-        results.extend(_results(passage))
+        result = _outcome(passage) or result
         operation = _operation(passage) or operation
         if kind is E.REVIEW_REQUESTED:
             opened = _opened(passage)
@@ -128,22 +128,22 @@ def project(passages: Iterable[Passage]) -> Records:
         elif kind in {E.HOLD_PLACED, E.HOLD_RELEASED}:
             held = kind is E.HOLD_PLACED
         ended = passage.after.state in TERMINAL
-    return Records(tuple(results), operation, opened, closed, ended, held)
+    return Records(result, operation, opened, closed, ended, held)
 
 
-def _results(passage: Passage) -> list[ResultRow]:
-    event, payload = passage.event, passage.event.payload
-    match event.type:
+def _outcome(passage: Passage) -> ResultRow | None:
+    payload = passage.event.payload
+    match passage.event.type:
         case E.TOOL_CALL_SUCCEEDED:
-            return [_result(passage, "succeeded")]
+            return _result(passage, "succeeded")
         case E.STEP_SKIPPED:
-            return [_result(passage, "skipped")]
+            return _result(passage, "skipped")
         case E.TOOL_CALL_RECONCILED if payload["happened"]:
-            return [_result(passage, "succeeded")]
+            return _result(passage, "succeeded")
         case E.TOOL_CALL_FAILED if payload.get("calls"):
-            return [_result(passage, "failed")]
+            return _result(passage, "failed")
         case _:
-            return []
+            return None
 
 
 def _result(passage: Passage, outcome: str) -> ResultRow:

@@ -105,7 +105,7 @@ class Story:
         facts: dict[str, Any] = {
             "call_id": call_id(self.at.branch, self.at.step + 1, ordinal),
             "tool": decided.tool,
-            "effect": decided.effect,
+            "effect": decided.effect.value,
             "digest": decided.digest,
         }
         if decided.operation_id is not None:
@@ -123,7 +123,7 @@ class Story:
         facts: dict[str, Any] = {
             "call_id": call_id(self.at.branch, self.at.step, queue.next),
             "tool": decided.tool,
-            "effect": decided.effect,
+            "effect": decided.effect.value,
             "digest": decided.digest,
         }
         if decided.operation_id is not None:

@@ -13,7 +13,7 @@ from uuid import UUID
 from runtime.core import checkpoint as cp
 from runtime.core.errors import LeaseLost, StaleVersion
 from runtime.core.payloads import CODEC, encode
-from runtime.core.records import OperationChange, Records, project
+from runtime.core.records import OperationChange, Records, ResultRow, project
 from runtime.core.states import TERMINAL
 from runtime.core.story import Decision
 from runtime.store.session import blocks, execute
@@ -178,31 +178,46 @@ def _shape(step: Commit, records: Records) -> Shape:
     """Name the blocks that this commit needs, in their order."""
     ends = records.ended
     leaves = step.parks or ends
-    wanted = {
-        "guard_parks": leaves,
-        "guard_lease": step.dispatches,
-        "guard_operation": records.operation is not None,
-        "moved": True,
-        "moved_holds": records.held is not None,
-        "moved_parks": leaves,
-        "moved_ends": ends,
-        "moved_from": True,
-        "results": bool(records.results),
-        "operation": records.operation is not None,
-        "review_open": records.opened is not None,
-        "review_close": records.closed is not None,
-        "inbox": bool(step.consumed),
-        "ending": ends,
-        "done": True,
-    }
-    return ("guard", *(name for name, needed in wanted.items() if needed))
+    wanted = (
+        ("guard_parks", leaves),
+        ("guard_lease", step.dispatches),
+        ("guard_operation", records.operation is not None),
+        ("moved", True),
+        ("moved_holds", records.held is not None),
+        ("moved_parks", leaves),
+        ("moved_ends", ends),
+        ("moved_from", True),
+        *(("event", True) for _ in step.decision.passages),
+        ("events_end", True),
+        ("result", records.result is not None),
+        ("operation", records.operation is not None),
+        ("review_open", records.opened is not None),
+        ("review_close", records.closed is not None),
+        ("inbox", bool(step.consumed)),
+        ("ending", ends),
+        ("done", True),
+    )
+    return ("guard", *(name for name, needed in wanted if needed))
 
 
 @cache
 def _statement(shape: Shape) -> str:
-    """Join the blocks; ``)`` and ``,`` between the CTEs stand in the blocks themselves."""
+    """Join the blocks; ``)`` and ``,`` between the CTEs stand in the blocks themselves.
+
+    One row of VALUES per event, its parameters numbered: an array per column would cost more than
+    the whole rest of the commit, because psycopg writes arrays in Python.
+    """
     parts = blocks("commit")
-    return "".join(parts[name] for name in shape)
+    text: list[str] = []
+    events = 0
+    for name in shape:
+        if name == "event":
+            row = parts[name].rstrip().replace("%(ev_", f"%(ev{events}_")
+            text.append((",\n" if events else "") + row)
+            events += 1
+        else:
+            text.append(("\n" if name == "events_end" else "") + parts[name])
+    return "".join(text)
 
 
 def _params(step: Commit, records: Records) -> Mapping[str, object]:
@@ -225,9 +240,9 @@ def _params(step: Commit, records: Records) -> Mapping[str, object]:
         "due_at": None if after.state in TERMINAL else step.due_at,
         "due_now": step.due_now and after.state not in TERMINAL,
     }
-    params |= _event_params(step.decision)
-    if records.results:
-        params |= _result_params(records, step.attached)
+    _event_params(params, step.decision)
+    if records.result is not None:
+        params |= _result_params(records.result, step.attached)
     if records.operation is not None:
         params |= _operation_params(records.operation, step.attached)
     if records.opened is not None:
@@ -244,46 +259,40 @@ def _params(step: Commit, records: Records) -> Mapping[str, object]:
     return params
 
 
-def _event_params(decision: Decision) -> dict[str, object]:
-    events = decision.events
-    return {
-        "ev_seq": [event.seq for event in events],
-        "ev_type": [event.type.value for event in events],
-        "ev_v": [event.v for event in events],
-        "ev_payload": [encode(dict(event.payload)).text for event in events],
-        "ev_call": [event.call_id for event in events],
-        "ev_cause": [event.cause for event in events],
-        "ev_id": [event.event_id for event in events],
-        "ev_actor": [event.actor for event in events],
-        "ev_at": [event.at for event in events],
-    }
+def _event_params(params: dict[str, object], decision: Decision) -> None:
+    for number, passage in enumerate(decision.passages):
+        event, name = passage.event, f"ev{number}_"
+        params[name + "seq"] = event.seq
+        params[name + "type"] = event.type.value
+        params[name + "v"] = event.v
+        params[name + "payload"] = encode(event.payload).text
+        params[name + "call"] = event.call_id
+        params[name + "cause"] = event.cause
+        params[name + "id"] = event.event_id
+        params[name + "actor"] = event.actor
+        params[name + "at"] = event.at
 
 
-def _result_params(records: Records, attached: Attached) -> dict[str, object]:
-    """Spread the result rows over columns; only the last one can have an attached payload."""
-    rows = records.results
-    nothing: list[str | None] = [None] * (len(rows) - 1)
-    last = rows[-1]
-    holds = last.outcome == "succeeded" or attached.result is not None
+def _result_params(row: ResultRow, attached: Attached) -> dict[str, object]:
     return {
-        "re_call": [row.call_id for row in rows],
-        "re_position": [row.position for row in rows],
-        "re_tool": [row.tool for row in rows],
-        "re_effect": [row.effect.value for row in rows],
-        "re_outcome": [row.outcome for row in rows],
-        "re_operation": [row.operation_id for row in rows],
-        "re_digest": [row.digest for row in rows],
-        "re_arguments": [*nothing, attached.arguments if last.args_seq is None else None],
-        "re_args_seq": [row.args_seq for row in rows],
-        "re_args_index": [row.args_index for row in rows],
-        "re_result_digest": [row.result_digest for row in rows],
-        "re_result": [*nothing, attached.result if holds else None],
-        "re_artifact": [*nothing, attached.artifact if holds else None],
-        "re_summary": [row.summary for row in rows],
-        "re_attempts": [row.attempts for row in rows],
-        "re_chain": [row.chain for row in rows],
-        "re_seq": [row.seq for row in rows],
-        "re_took": [row.took_ms for row in rows],
+        "re_call": row.call_id,
+        "re_position": row.position,
+        "re_tool": row.tool,
+        "re_effect": row.effect.value,
+        "re_outcome": row.outcome,
+        "re_operation": row.operation_id,
+        "re_digest": row.digest,
+        "re_arguments": attached.arguments if row.args_seq is None else None,
+        "re_args_seq": row.args_seq,
+        "re_args_index": row.args_index,
+        "re_result_digest": row.result_digest,
+        "re_result": attached.result,
+        "re_artifact": attached.artifact,
+        "re_summary": row.summary,
+        "re_attempts": row.attempts,
+        "re_chain": row.chain,
+        "re_seq": row.seq,
+        "re_took": row.took_ms,
     }
 
 

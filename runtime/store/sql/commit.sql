@@ -63,31 +63,29 @@ WITH guard AS MATERIALIZED (
         (task_id, seq, namespace, type, v, payload, codec, call_id, cause, event_id, actor, at)
     SELECT guard.id, e.seq, guard.namespace, e.type, e.v, e.payload, %(codec)s, e.call_id,
            e.cause, e.event_id, e.actor, e.at
-    FROM guard, unnest(
-        %(ev_seq)s::bigint[], %(ev_type)s::text[], %(ev_v)s::smallint[], %(ev_payload)s::text[],
-        %(ev_call)s::text[], %(ev_cause)s::bigint[], %(ev_id)s::text[], %(ev_actor)s::text[],
-        %(ev_at)s::timestamptz[]
+    FROM guard, (VALUES
+
+--: event
+        (%(ev_seq)s::bigint, %(ev_type)s::text, %(ev_v)s::smallint, %(ev_payload)s::text,
+         %(ev_call)s::text, %(ev_cause)s::bigint, %(ev_id)s::text, %(ev_actor)s::text,
+         %(ev_at)s::timestamptz)
+
+--: events_end
     ) AS e (seq, type, v, payload, call_id, cause, event_id, actor, at)
 
---: results
-), results AS (
+--: result
+), result AS (
     INSERT INTO runtime_stepresult
         (task_id, call_id, namespace, position, tool, effect, outcome, operation_id, digest,
          arguments, args_seq, args_index, result_digest, result, codec, artifact, summary, attempts,
          chain, seq, took_ms, finished_at)
-    SELECT guard.id, r.call_id, guard.namespace, r.position, r.tool, r.effect, r.outcome,
-           r.operation_id, r.digest, r.arguments, r.args_seq, r.args_index, r.result_digest,
-           r.result, %(codec)s, r.artifact, r.summary, r.attempts, r.chain, r.seq, r.took_ms,
+    SELECT guard.id, %(re_call)s, guard.namespace, %(re_position)s, %(re_tool)s, %(re_effect)s,
+           %(re_outcome)s, %(re_operation)s::text, %(re_digest)s, %(re_arguments)s::text,
+           %(re_args_seq)s::bigint, %(re_args_index)s::int, %(re_result_digest)s::text,
+           %(re_result)s::text, %(codec)s, %(re_artifact)s::text, %(re_summary)s,
+           %(re_attempts)s::smallint, %(re_chain)s, %(re_seq)s::bigint, %(re_took)s::int,
            runtime_now()
-    FROM guard, unnest(
-        %(re_call)s::text[], %(re_position)s::int[], %(re_tool)s::text[], %(re_effect)s::text[],
-        %(re_outcome)s::text[], %(re_operation)s::text[], %(re_digest)s::text[],
-        %(re_arguments)s::text[], %(re_args_seq)s::bigint[], %(re_args_index)s::int[],
-        %(re_result_digest)s::text[], %(re_result)s::text[], %(re_artifact)s::text[],
-        %(re_summary)s::text[], %(re_attempts)s::smallint[], %(re_chain)s::text[],
-        %(re_seq)s::bigint[], %(re_took)s::int[]
-    ) AS r (call_id, position, tool, effect, outcome, operation_id, digest, arguments, args_seq,
-            args_index, result_digest, result, artifact, summary, attempts, chain, seq, took_ms)
+    FROM guard
 
 --: operation
 ), operation AS (
