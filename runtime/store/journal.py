@@ -124,11 +124,16 @@ def commit(step: Commit) -> int:
             was written.
         StaleVersion: A bug: two drivers write the same task under one lease.
     """
-    records = project(step.decision.passages)
-    rows = execute(_statement(_shape(step, records)), _params(step, records))
+    rows = execute(*statement_of(step))
     if rows:
         return int(rows[0][0])
     raise explain(step)
+
+
+def statement_of(step: Commit) -> tuple[str, Mapping[str, object]]:
+    """Give the statement of a commit and its parameters."""
+    records = project(step.decision.passages)
+    return _statement(_shape(step, records)), _params(step, records)
 
 
 def landed(step: Commit) -> int | None:
@@ -224,8 +229,9 @@ def _params(step: Commit, records: Records) -> Mapping[str, object]:
     after, holder = step.decision.after, step.holder
     text = cp.encode(after)
     params: dict[str, object] = {
-        "task": holder.task_id,
-        "owner": holder.owner,
+        # As text: psycopg writes uuids and instants in Python, and text in C.
+        "task": str(holder.task_id),
+        "owner": str(holder.owner),
         "epoch": holder.epoch,
         "version": step.version,
         "attended": step.attended,
@@ -270,7 +276,7 @@ def _event_params(params: dict[str, object], decision: Decision) -> None:
         params[name + "cause"] = event.cause
         params[name + "id"] = event.event_id
         params[name + "actor"] = event.actor
-        params[name + "at"] = event.at
+        params[name + "at"] = event.at.isoformat()
 
 
 def _result_params(row: ResultRow, attached: Attached) -> dict[str, object]:

@@ -11,8 +11,8 @@
 WITH guard AS MATERIALIZED (
     SELECT t.id, t.namespace
     FROM runtime_task t
-    WHERE t.id = %(task)s
-      AND t.owner = %(owner)s
+    WHERE t.id = %(task)s::uuid
+      AND t.owner = %(owner)s::uuid
       AND t.epoch = %(epoch)s
       AND t.version = %(version)s
 
