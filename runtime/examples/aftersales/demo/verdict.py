@@ -1,0 +1,134 @@
+"""The verdict on a run: what the books say, what the runtime says, and whether all of it held.
+
+Values and pure functions; `play.py` gathers what they need, `show.py` prints them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.examples.aftersales.shop.books import (
+    Comparison,
+    compare,
+    expected_effects,
+    seen_effects,
+)
+from runtime.examples.aftersales.shop.seeds import Seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """A worker that was killed while it held tasks.
+
+    Args:
+        pid: Its process.
+        held: How many tasks were in its hands.
+        recovered_s: Seconds until somebody had carried each of them on; None if that never came.
+    """
+
+    pid: int
+    held: int
+    recovered_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of one run."""
+
+    run: str
+    tasks: int
+    states: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    terminal: int
+    waiting: Sequence[str]
+    stuck: int
+    books: Comparison
+    answered: Mapping[str, int]
+    faults: Mapping[str, int]
+    killed: Killed | None
+    fence_refusals: int
+    problems: Sequence[str]
+    seconds: float
+
+    @property
+    def failures(self) -> list[str]:
+        """What did not hold, one sentence each."""
+        books, killed = self.books, self.killed
+        checks = {
+            f"{self.stuck} tasks are stuck": self.stuck,
+            f"{len(books.duplicates)} effects happened twice": books.duplicates,
+            f"{len(books.lost)} effects are missing from the books": books.lost,
+            f"{len(books.unexpected)} effects nobody asked for": books.unexpected,
+            f"{len(self.problems)} contradictions between events and state": self.problems,
+            "no worker could be killed while it held tasks": killed is None,
+            "what the killed worker held was not carried on": killed and killed.recovered_s is None,
+        }
+        return [sentence for sentence, broken in checks.items() if broken]
+
+    @property
+    def held(self) -> bool:
+        """Whether every invariant held."""
+        return not self.failures
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as one JSON object."""
+        killed = self.killed
+        return {
+            "run": self.run,
+            "held": self.held,
+            "failures": self.failures,
+            "tasks": self.tasks,
+            "terminal": self.terminal,
+            "waiting": list(self.waiting),
+            "stuck": self.stuck,
+            "states": dict(self.states),
+            "outcomes": dict(self.outcomes),
+            "effects_expected": self.books.expected,
+            "effects_seen": self.books.seen,
+            "duplicates": len(self.books.duplicates),
+            "lost": len(self.books.lost),
+            "unexpected": len(self.books.unexpected),
+            "answered": dict(self.answered),
+            "faults": dict(self.faults),
+            "killed_worker": killed
+            and {"pid": killed.pid, "held": killed.held, "recovered_s": killed.recovered_s},
+            "fence_refusals": self.fence_refusals,
+            "fold_mismatches": len(self.problems),
+            "problems": list(self.problems),
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def judge_books(
+    seeds: Seeds,
+    books: Mapping[str, object],
+    *,
+    aborted: Collection[str] = (),
+    unfinished: Collection[str] = (),
+) -> Comparison:
+    """Hold the books against what they should say once the finished requests are settled.
+
+    Args:
+        seeds: The orders and all requests about them.
+        books: The shop's books.
+        aborted: Ids of requests that a person ended before their first effect.
+        unfinished: Ids of requests still under way: their effects may stand there, each once.
+    """
+    requests = [request for request in seeds.requests if request["request_id"] not in aborted]
+    done = [request for request in requests if request["request_id"] not in unfinished]
+    settled = expected_effects(seeds.orders, done)
+    possible = expected_effects(seeds.orders, requests) - settled
+    return compare(settled + (possible & seen_effects(books)), books)
+
+
+def outcome_of(state: str, result: object) -> str:
+    """Name how a task ended, in the agent's own word where it gave one."""
+    if isinstance(result, dict) and isinstance(result.get("outcome"), str):
+        return str(result["outcome"])
+    return state.replace("_", " ")
+
+
+def counted(words: Sequence[str]) -> dict[str, int]:
+    """Count words, the most frequent first."""
+    return dict(Counter(words).most_common())
