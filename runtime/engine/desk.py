@@ -141,7 +141,7 @@ class Desk:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def write(
+    def write(  # noqa: PLR0913 (one commit, one call)
         self,
         decision: Decision,
         attached: Attached = NOTHING,
@@ -149,6 +149,7 @@ class Desk:
         dispatches: bool = False,
         keeps_deaths: bool = False,
         letter: Letter | None = None,
+        late: Sequence[Letter] = (),
     ) -> bool:
         """Write a decision as one step commit.
 
@@ -175,7 +176,7 @@ class Desk:
             dispatches=dispatches,
             deaths=self.deaths if keeps_deaths else 0,
             attached=self._with_snapshot(decision, attached),
-            consumed=(Consumed(letter.id),) if letter else (),
+            consumed=_consumed(letter, late),
         )
         try:
             attention = self._send(step)
@@ -312,6 +313,14 @@ class Desk:
 def _due_at(checkpoint: Checkpoint) -> Any:  # noqa: ANN401 (datetime or None; MINYEAR is "now")
     due = wakes_at(checkpoint)
     return due if due is None or due.year > 1 else None
+
+
+def _consumed(letter: Letter | None, late: Sequence[Letter]) -> tuple[Consumed, ...]:
+    """Settle the letter that is obeyed, and those that came too late for a task it ends."""
+    if letter is None:
+        return ()
+    refused = [Consumed(one.id, "the task has ended") for one in late]
+    return (Consumed(letter.id), *refused)
 
 
 def _kept(step: Commit) -> Commit:

@@ -4,6 +4,7 @@ Shared by the driver of a worker and by the levers, so that a command means the 
 a worker holds the task.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from runtime.core import commands as c
@@ -29,15 +30,15 @@ def obey(desk: Desk) -> bool:
     while desk.attention != desk.attended:
         seen = desk.attention
         letters = inbox.waiting(desk.claimed.id)
-        desk.attended = seen
-        for letter in letters:
-            _apply(desk, letter)
+        for number, letter in enumerate(letters, start=1):
+            _apply(desk, letter, letters[number:], seen)
             if desk.at.state in TERMINAL or desk.parked:
                 return False
+        desk.attended = seen
     return True
 
 
-def _apply(desk: Desk, letter: Letter) -> None:
+def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> None:
     try:
         command, attached = _command(desk, letter)
         decision = desk.decide(command, letter.actor)
@@ -53,7 +54,13 @@ def _apply(desk: Desk, letter: Letter) -> None:
     else:
         keeps = letter.kind in _KEEP_DEATHS
     pending = desk.at.pending
-    if desk.write(decision, attached, keeps_deaths=keeps, letter=letter):
+    ends = decision.after.state in TERMINAL
+    if ends or not rest:
+        # Not before the last one: a commit that says the inbox is read while letters wait would
+        # park the task, or be the last thing we do, and nobody would ever come back for them.
+        desk.attended = seen
+    late = rest if ends else ()
+    if desk.write(decision, attached, keeps_deaths=keeps, letter=letter, late=late):
         _remember(desk, command, attached, pending)
 
 
