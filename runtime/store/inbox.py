@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from runtime.core.errors import UnknownTask
 from runtime.core.payloads import CODEC, decode, encode
 from runtime.store.session import execute, run
 
@@ -85,3 +86,39 @@ def set_aside(letter: Letter, refused: str) -> None:
         "WHERE id = %s AND consumed_at IS NULL",
         (refused, letter.id),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a lever must know of a task: the row is locked, so that it stays true."""
+
+    id: UUID
+    namespace: str
+    queue: str
+    state: str
+    situation: int
+    held: bool
+
+
+def lock(namespace: str, task_id: UUID) -> Standing:
+    """Lock a task's row for the rest of the transaction.
+
+    Must hold: an open transaction.
+
+    Raises:
+        UnknownTask: There is none in this namespace.
+    """
+    rows = execute(
+        "SELECT id, namespace, queue, state, situation, held FROM runtime_task "
+        "WHERE id = %s AND namespace = %s FOR NO KEY UPDATE",
+        (task_id, namespace),
+    )
+    if not rows:
+        raise UnknownTask(task_id)
+    return Standing(*rows[0])
+
+
+def queue_of(task_id: UUID) -> str:
+    """Give the queue of a task that exists."""
+    queue: str = execute("SELECT queue FROM runtime_task WHERE id = %s", (task_id,))[0][0]
+    return queue

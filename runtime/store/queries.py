@@ -14,7 +14,7 @@ from runtime.core import checkpoint as cp
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.errors import CheckpointUnreadable, UnknownReview, UnknownTask, Unreadable
 from runtime.core.ledger_words import word
-from runtime.core.payloads import decode
+from runtime.core.payloads import CODEC, decode
 from runtime.core.states import State
 from runtime.store.session import Row, execute
 from runtime.store.views import (
@@ -64,9 +64,9 @@ def task(namespace: str, task_id: UUID) -> TaskDetail:
     *head, given, codec, body, body_codec, result = rows[0]
     return TaskDetail(
         **_fields(head),
-        input=_read(given, codec),
-        manifest=_read(body, body_codec),
-        result=_read(result, codec),
+        input=read_payload(given, codec),
+        manifest=read_payload(body, body_codec),
+        result=read_payload(result, codec),
     )
 
 
@@ -184,7 +184,7 @@ def readable_checkpoint(task_id: UUID, text: str, checksum: str) -> Checkpoint |
         return None
 
 
-def _read(text: Any, codec: str | None) -> Any:
+def read_payload(text: Any, codec: str | None = CODEC) -> Any:
     """Decode a payload for people: a damaged one is shown as such and hides nothing else."""
     if text is None or codec is None:
         return text
@@ -201,7 +201,7 @@ def events(task_id: UUID, after: int, limit: int) -> list[EventView]:
         "WHERE task_id = %s AND seq > %s ORDER BY seq LIMIT %s",
         (task_id, after, limit),
     )
-    return [EventView(*(*row[:7], _read(row[7], row[8]))) for row in rows]
+    return [EventView(*(*row[:7], read_payload(row[7], row[8]))) for row in rows]
 
 
 def step_results(task_id: UUID, after: int, limit: int) -> list[StepView]:
@@ -212,7 +212,7 @@ def step_results(task_id: UUID, after: int, limit: int) -> list[StepView]:
         "WHERE task_id = %s AND position > %s ORDER BY position LIMIT %s",
         (task_id, after, limit),
     )
-    return [StepView(*(*row[:12], _read(row[12], row[13]))) for row in rows]
+    return [StepView(*(*row[:12], read_payload(row[12], row[13]))) for row in rows]
 
 
 def effects(view: TaskView, pending: str | None) -> list[EffectView]:
@@ -318,9 +318,13 @@ def reviews(
     return [_review(row) for row in rows]
 
 
-def open_review(task_id: UUID) -> ReviewView | None:
-    """Read the review item that a task waits for, if there is one."""
-    rows = execute(_REVIEW + "WHERE r.task_id = %s AND r.status = 'open'", (task_id,))
+def open_review(id: UUID, namespace: str | None = None) -> ReviewView | None:  # noqa: A002
+    """Read an open review item by its own id or by that of the task that waits for it."""
+    rows = execute(
+        _REVIEW + "WHERE (r.task_id = %(id)s OR r.id = %(id)s) AND r.status = 'open' "
+        "AND (%(namespace)s::text IS NULL OR r.namespace = %(namespace)s)",
+        {"id": id, "namespace": namespace},
+    )
     return _review(rows[0]) if rows else None
 
 
@@ -328,6 +332,6 @@ def _review(row: Row) -> ReviewView:
     *columns, codec = row
     fields = dict(zip(_REVIEW_FIELDS, columns, strict=True))
     fields["allowed"] = tuple(fields["allowed"])
-    fields["arguments"] = _read(fields["arguments"], codec)
-    fields["snapshot"] = _read(fields["snapshot"], codec)
+    fields["arguments"] = read_payload(fields["arguments"], codec)
+    fields["snapshot"] = read_payload(fields["snapshot"], codec)
     return ReviewView(**fields)

@@ -1,0 +1,114 @@
+"""The facade of the runtime: what other packages import, and nothing else of it.
+
+Every function is one transaction, takes keywords, and gives frozen rows.  Errors are those of
+``runtime.core.errors``; each says in one sentence what happened and what to do.
+"""
+
+from runtime.api.acting import cancel, decide, pause, resume, retry
+from runtime.api.operating import (
+    Dead,
+    DeadLetter,
+    DeadLetters,
+    NothingToRequeue,
+    Requeued,
+    dead,
+    queues,
+    refusals,
+    requeue,
+    set_dead_letters,
+    verify,
+    workers,
+)
+from runtime.api.process import set_hints
+from runtime.api.reading import (
+    Why,
+    effects,
+    events,
+    review,
+    reviews,
+    step_results,
+    task,
+    tasks,
+    why,
+)
+from runtime.api.submitting import submit
+from runtime.core.errors import (
+    Ambiguous,
+    Permanent,
+    Retryable,
+    SignalboxError,
+    WrongUsage,
+)
+from runtime.core.manifest import Manifest
+from runtime.core.plans import Plan
+from runtime.engine.context import PlanContext
+from runtime.store.operations import QueueView, RefusalView, WorkerView
+from runtime.store.verify import Problem, Verdict
+from runtime.store.views import (
+    EffectEvent,
+    EffectView,
+    EventView,
+    Page,
+    ReviewView,
+    StepView,
+    TaskDetail,
+    TaskView,
+)
+from runtime.tools.agents import Agent, discover, get_agent
+from runtime.tools.registry import tool
+
+__all__ = [
+    "Agent",
+    "Ambiguous",
+    "Dead",
+    "DeadLetter",
+    "DeadLetters",
+    "EffectEvent",
+    "EffectView",
+    "EventView",
+    "Manifest",
+    "NothingToRequeue",
+    "Page",
+    "Permanent",
+    "Plan",
+    "PlanContext",
+    "Problem",
+    "QueueView",
+    "RefusalView",
+    "Requeued",
+    "Retryable",
+    "ReviewView",
+    "SignalboxError",
+    "StepView",
+    "TaskDetail",
+    "TaskView",
+    "Verdict",
+    "Why",
+    "WorkerView",
+    "WrongUsage",
+    "cancel",
+    "dead",
+    "decide",
+    "discover",
+    "effects",
+    "events",
+    "get_agent",
+    "pause",
+    "queues",
+    "refusals",
+    "requeue",
+    "resume",
+    "retry",
+    "review",
+    "reviews",
+    "set_dead_letters",
+    "set_hints",
+    "step_results",
+    "submit",
+    "task",
+    "tasks",
+    "tool",
+    "verify",
+    "why",
+    "workers",
+]
