@@ -45,6 +45,7 @@ too large parts
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any, Final, Never
 
 from runtime.core.error_text import GUARDED
@@ -92,7 +93,7 @@ MAX_CHARS: Final = 64 * 1024 * 1024
 """Bounds of one payload; what lies beyond is left out and marked. Without them a structure of
 shared parts (`a = [b, b]`, `b = [c, c]`, …) would grow without end when it is written out."""
 
-_PLAIN_LEAVES: Final = frozenset({type(None), bool, float})
+_PLAIN_LEAVES: Final = frozenset({type(None), bool})
 
 
 def encode(
@@ -217,6 +218,9 @@ def _is_plain(  # noqa: C901, PLR0911, PLR0912 - one flat loop; calls would doub
                         return False
                 elif kind is dict or kind is list:
                     deeper.append(child)
+                elif kind is float:
+                    if not isfinite(child):
+                        return False
                 elif kind not in _PLAIN_LEAVES:
                     return False
         if items > max_items or chars > max_chars:

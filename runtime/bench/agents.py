@@ -1,0 +1,47 @@
+"""Agents whose steps do nothing, so that only the runtime's own work is measured."""
+
+from runtime.api import Agent, Plan, PlanContext, tool
+
+_LIMITS = {"limits": {"steps": 1_000_000, "writes": 1_000_000}}
+
+
+@tool(effect="read")
+def look(number: int) -> dict[str, int | str]:
+    """Look something up, at once."""
+    return {"number": number, "text": "a small result of a trivial step"}
+
+
+@tool(effect="keyed")
+def put(number: int, *, operation_id: str) -> dict[str, int | str]:
+    """Write something that is de-duplicated elsewhere, at once."""
+    return {"number": number, "operation_id": operation_id}
+
+
+def plan_reads(context: PlanContext) -> Plan:
+    """Look things up, one after the other."""
+    done = len(context.results)
+    return Plan.finish(done) if done >= context.input["steps"] else Plan.call(look, number=done)
+
+
+def plan_writes(context: PlanContext) -> Plan:
+    """Write things, one after the other."""
+    done = len(context.results)
+    return Plan.finish(done) if done >= context.input["steps"] else Plan.call(put, number=done)
+
+
+bench_read = Agent(
+    "bench-read",
+    role="Takes trivial read steps.",
+    tools=[look],
+    planner=plan_reads,
+    manifest=_LIMITS,
+    queue="bench",
+)
+bench_keyed = Agent(
+    "bench-keyed",
+    role="Takes trivial keyed steps.",
+    tools=[put],
+    planner=plan_writes,
+    manifest=_LIMITS,
+    queue="bench",
+)

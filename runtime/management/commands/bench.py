@@ -1,0 +1,62 @@
+"""``manage.py bench``: the figures, on the machine it runs on."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+import runtime.bench.agents  # noqa: F401 (registers the agents that are submitted here)
+from django.core.management.base import BaseCommand
+from rich.console import Console
+from rich.table import Table
+
+from runtime.bench.growth import measure_growth
+from runtime.bench.steps import measure_steps
+
+
+class Command(BaseCommand):
+    """Measure and print medians of at least three runs, with their spread and settings."""
+
+    help = "Measure this machine: steps per second, cost of a step along a long task."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare what can be measured."""
+        kinds = parser.add_subparsers(dest="what", required=True)
+        steps = kinds.add_parser("steps", help="steps per second with two workers")
+        steps.add_argument("--tasks", type=int, default=600)
+        steps.add_argument("--steps", type=int, default=10)
+        steps.add_argument("--threads", type=int, default=8)
+        growth = kinds.add_parser("growth", help="milliseconds per step along one long task")
+        growth.add_argument("--steps", type=int, default=2000)
+        for kind in (steps, growth):
+            kind.add_argument("--runs", type=int, default=3)
+            kind.add_argument("--json", action="store_true")
+
+    def handle(self, *_args: Any, **options: Any) -> None:  # noqa: ANN401 (Django's signature)
+        """Run one measurement."""
+        if options["what"] == "steps":
+            found = measure_steps(
+                options["tasks"],
+                options["steps"],
+                options["runs"],
+                options["threads"],
+                _tell,
+            )
+        else:
+            found = measure_growth(options["steps"], options["runs"], _tell)
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+        else:
+            _show(found)
+
+
+def _tell(what: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(what + "\n")
+
+
+def _show(found: dict[str, Any]) -> None:
+    table = Table("figure", "value")
+    for name, value in found.items():
+        table.add_row(name, json.dumps(value) if isinstance(value, dict) else str(value))
+    Console().print(table)
