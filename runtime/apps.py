@@ -1,16 +1,46 @@
-"""The Django application of the runtime."""
+"""The Django application of the runtime: here its ends are tied together at start."""
+
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.apps import AppConfig
 
+if TYPE_CHECKING:
+    from runtime.api import DeadLetter
+
 
 class RuntimeConfig(AppConfig):
-    """Registers the runtime's tables under the label `runtime`, and finds all agents at start."""
+    """Registers the runtime's tables, finds all agents, and joins the facade to the broker."""
 
     name = "runtime"
     label = "runtime"
 
     def ready(self) -> None:
         """Import every application's `agents.py`, so that a wrong definition stops the start."""
-        from runtime.tools.agents import discover
+        from runtime import api
 
-        discover()
+        api.discover()
+        api.set_hints(_Hints())
+        api.set_dead_letters(_Letters())
+
+
+# Most commands never ring: the broker's library, slow to import, is loaded by the first that does.
+
+
+class _Hints:
+    def work(self, queue: str, task_id: UUID | None) -> None:
+        from runtime.actors.broker import BrokerHints
+
+        BrokerHints().work(queue, task_id)
+
+
+class _Letters:
+    def list(self, limit: int) -> "list[DeadLetter]":
+        from runtime.actors.dead import BrokerLetters
+
+        return BrokerLetters().list(limit)
+
+    def requeue(self, message_id: str) -> bool:
+        from runtime.actors.dead import BrokerLetters
+
+        return BrokerLetters().requeue(message_id)

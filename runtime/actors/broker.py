@@ -8,7 +8,7 @@ from uuid import UUID
 import dramatiq
 from django.conf import settings
 from dramatiq.brokers.redis import RedisBroker
-from dramatiq.errors import ConnectionError as BrokerGone
+from dramatiq.errors import BrokerConnectionError as BrokerGone
 
 _LOG = logging.getLogger("runtime.broker")
 ACTOR = "take"

@@ -1,12 +1,13 @@
 """What operators ask and do: backlog, workers, what was given up, proofs; see ``runtime.api``."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
 from runtime.api.acting import decide
-from runtime.core.errors import BadIdentifier, UnknownTask, WrongUsage
+from runtime.core.errors import BadIdentifier, UnknownTask, WrongUsage, safe_text
 from runtime.core.reviews import Decision, Kind
 from runtime.engine.submit import as_uuid
 from runtime.store import operations, queries
@@ -27,7 +28,7 @@ class DeadLetter:
     queue: str
     actor: str
     arguments: Any
-    died_at: datetime | None
+    died_at: datetime
 
 
 class DeadLetters(Protocol):
@@ -65,6 +66,8 @@ class Dead:
 
     tasks: tuple[ReviewView, ...]
     letters: tuple[DeadLetter, ...]
+    broker: str | None = None
+    """Why the broker could not be asked, if it could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,10 @@ def refusals(
 def dead(*, namespace: str = "default", limit: int = 200) -> Dead:
     """List what was given up: tasks whose step failed for good, and messages of the broker."""
     items = queries.reviews(namespace, "open", TAKEN_UP_BY_PEOPLE, limit)
-    return Dead(tuple(items), tuple(_Letters.port.list(limit)))
+    try:
+        return Dead(tuple(items), tuple(_Letters.port.list(limit)))
+    except Exception as error:  # noqa: BLE001 (any broker, any failure)
+        return Dead(tuple(items), (), safe_text(error, 200))
 
 
 def requeue(
@@ -169,16 +175,22 @@ class NothingToRequeue(WrongUsage):
         self.task_id = str(self.task_id)
 
 
-def verify(task: str | UUID | None = None, *, namespace: str = "default") -> Verdict:
+def verify(
+    task: str | UUID | None = None,
+    *,
+    namespace: str = "default",
+    told: Callable[[int], None] | None = None,
+) -> Verdict:
     """Prove that journal, checkpoint, results, ledger and people's items say the same.
 
     Args:
         task: Only this one; None for every task of every namespace.
         namespace: Where that one lives.
+        told: Hears now and then how many tasks are done.
 
     Raises:
         BadIdentifier: The id is none.
         UnknownTask: There is none in this namespace.
     """
     only = None if task is None else stored.find(namespace, as_uuid(task))
-    return proofs.verify(only)
+    return proofs.verify(only, told)
