@@ -1,0 +1,5 @@
+"""What the crash tests may rely on."""
+
+from tests.support.engine_fixtures import desk, diary, shop, shop_process, site
+
+__all__ = ["desk", "diary", "shop", "shop_process", "site"]

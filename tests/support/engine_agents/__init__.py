@@ -1,0 +1,1 @@
+"""Agents and tools that the engine's tests run; an app of its own for worker processes."""
