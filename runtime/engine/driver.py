@@ -109,6 +109,7 @@ class Driver:
     _call: Call | None = None
     _outcome: Outcome = None
     _since_s: float = 0.0
+    _resumed: bool = False
     _tools: dict[str, AnyTool] = field(default_factory=dict)
 
     def script(self, first: c.Command | None = None) -> Steps[None]:
@@ -122,6 +123,8 @@ class Driver:
             name: tool for name, tool in self.agent.tools.items() if allowed is None or name in allowed
         }
         self._since_s = self.desk.ports.clock.boottime_s()
+        # Only the first call after a claim can have been under way in other hands.
+        self._resumed = self.desk.claimed.epoch > 1
         try:
             if first is not None:
                 self._write(first)
@@ -459,11 +462,7 @@ class Driver:
     def _perform(self, call: Call) -> Steps[None]:
         self._must_hold(call)
         desk, clock = self.desk, self.desk.ports.clock
-        progress = (
-            health.load_progress(desk.claimed.id, call.call_id)
-            if call.tool.wants_ctx and call.attempt > 1
-            else None
-        )
+        progress = self._earlier_progress(call)
         try:
             request = calls.request_of(
                 desk,
@@ -485,6 +484,13 @@ class Driver:
             desk.ports.crash(CrashPoint.AFTER_CALL)
             self._settle(call, outcome, took_ms)
         self._call, self._outcome = None, None
+
+    def _earlier_progress(self, call: Call) -> object:
+        """Give what an earlier attempt reported, also one that died with its worker."""
+        resumed, self._resumed = self._resumed, False
+        if call.tool.wants_ctx and (resumed or call.attempt > 1):
+            return health.load_progress(self.desk.claimed.id, call.call_id)
+        return None
 
     def _settle(self, call: Call, outcome: Outcome, took_ms: int) -> None:
         if isinstance(outcome, Raised):
