@@ -5,6 +5,9 @@
 --          started: after a restart of PostgreSQL every lock is gone and the living look dead.
 --          An expired lease counts only when the sweep itself has been watching for a whole lease:
 --          after an outage the living need the time to renew.
+--          A task is freed at the epoch at which it was found: between the look and the lock another
+--          sweep may have freed it and a living worker taken it. The lock alone would not notice:
+--          it compares the new owner with the old worker, finds none, and takes that for death.
 -- Index:   worker_living, task_owned.
 -- Caller:  runtime.store.leases, from the sweep.
 WITH locks AS MATERIALIZED (
@@ -46,8 +49,8 @@ WITH locks AS MATERIALIZED (
     WHERE w.id = living.id AND living.locked
       AND %(watching)s AND living.expires_at < runtime_now()
     RETURNING w.id
-), orphans AS MATERIALIZED (
-    SELECT t.id
+), found AS MATERIALIZED (
+    SELECT t.id, t.epoch
     FROM runtime_task t
     LEFT JOIN runtime_worker w ON w.id = t.owner AND w.state IN ('running', 'draining')
     WHERE t.owner IS NOT NULL
@@ -55,6 +58,12 @@ WITH locks AS MATERIALIZED (
            OR w.id IN (SELECT dead.id FROM dead UNION ALL SELECT expired.id FROM expired))
     ORDER BY t.id
     LIMIT %(limit)s
+), orphans AS MATERIALIZED (
+    SELECT t.id
+    FROM runtime_task t
+    JOIN found ON found.id = t.id AND found.epoch = t.epoch
+    WHERE t.owner IS NOT NULL
+    ORDER BY t.id
     FOR NO KEY UPDATE OF t SKIP LOCKED
 ), freed AS (
     UPDATE runtime_task t
