@@ -1,13 +1,14 @@
 -- Purpose: a worker's own flight recorder reports that its process is gone.
 -- Locks:   the worker row, then its task rows in the order of their ids.
--- Guards:  it is still counted among the living; a sweep may have come first.
+-- Guards:  it did not stop of its own will. If a sweep came first, its word on when and how stays, and
+--          only what that sweep had to skip is freed.
 -- Index:   primary key, task_owned.
 -- Caller:  runtime.store.leases.
 WITH dead AS (
     UPDATE runtime_worker w
     SET state = 'dead',
-        ended_at = runtime_now(),
-        death = %(death)s
+        ended_at = coalesce(w.ended_at, runtime_now()),
+        death = coalesce(w.death, %(death)s)
     WHERE w.id = %(worker)s AND w.state <> 'stopped'
     RETURNING w.id
 ), held AS MATERIALIZED (
