@@ -32,7 +32,8 @@ OPERATION_STATUSES = [
 ]
 OPEN_OPERATION = ["reserved", "dispatched", "in_doubt"]
 REVIEW_STATUSES = ["open", "decided", "closed", "cancelled", "superseded", "expired"]
-WORKER_STATES = ["running", "draining", "stopped", "dead"]
+_GONE = ["stopped", "dead"]
+WORKER_STATES = ["running", "draining", *_GONE]
 
 
 class DatabaseNow(Now):
@@ -134,6 +135,12 @@ class Task(models.Model):
                 fields=["queue", "priority", "due_at"],
                 name="task_due",
                 condition=Q(owner__isnull=True, held=False, due_at__isnull=False),
+            ),
+            # Suspects, for the isolated lane.
+            models.Index(
+                fields=["queue"],
+                name="task_accused",
+                condition=Q(owner__isnull=True, held=False, due_at__isnull=False, deaths__gt=0),
             ),
             # The dead: what a worker holds.
             models.Index(fields=["owner"], name="task_owned", condition=Q(owner__isnull=False)),
@@ -400,7 +407,7 @@ class Worker(models.Model):
     started_at = models.DateTimeField(db_default=DatabaseNow())
     renewed_at = models.DateTimeField(db_default=DatabaseNow())
     expires_at = models.DateTimeField()
-    # The server start during which a sweep saw its advisory lock held; see sweep_bury.sql.
+    # The server start during which a sweep saw its advisory lock held; see bury.sql.
     lock_seen_since = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     death = models.TextField(null=True)
@@ -410,8 +417,8 @@ class Worker(models.Model):
             _choices("state", WORKER_STATES, "worker_state_is_known"),
             models.CheckConstraint(
                 name="worker_ended_iff_gone",
-                condition=Q(state__in=["running", "draining"], ended_at__isnull=True)
-                | Q(state__in=["stopped", "dead"], ended_at__isnull=False),
+                condition=Q(state__in=_GONE, ended_at__isnull=False)
+                | (~Q(state__in=_GONE) & Q(ended_at__isnull=True)),
             ),
         ]
         indexes: ClassVar = [

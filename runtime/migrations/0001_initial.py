@@ -481,6 +481,19 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="task",
             index=models.Index(
+                condition=models.Q(
+                    ("deaths__gt", 0),
+                    ("due_at__isnull", False),
+                    ("held", False),
+                    ("owner__isnull", True),
+                ),
+                fields=["queue"],
+                name="task_accused",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="task",
+            index=models.Index(
                 condition=models.Q(("owner__isnull", False)), fields=["owner"], name="task_owned"
             ),
         ),
@@ -700,8 +713,11 @@ class Migration(migrations.Migration):
             model_name="worker",
             constraint=models.CheckConstraint(
                 condition=models.Q(
-                    models.Q(("ended_at__isnull", True), ("state__in", ["running", "draining"])),
                     models.Q(("ended_at__isnull", False), ("state__in", ["stopped", "dead"])),
+                    models.Q(
+                        models.Q(("state__in", ["stopped", "dead"]), _negated=True),
+                        ("ended_at__isnull", True),
+                    ),
                     _connector="OR",
                 ),
                 name="worker_ended_iff_gone",
