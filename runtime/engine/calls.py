@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 
@@ -43,6 +43,7 @@ class Call:
         operation_id: What the downstream knows it by.
         attempt: 1 on the first try.
         same: What makes two writes of this tool the same.
+        typed: The arguments as Python values, for the first attempt only: a tool may change them.
     """
 
     tool: AnyTool
@@ -53,11 +54,26 @@ class Call:
     operation_id: str
     attempt: int
     same: str
+    typed: dict[str, Any] | None = None
 
 
-def name_call(desk: Desk, tool: AnyTool, stored: Mapping[str, Any], ordinal: int = 0) -> c.Decided:
-    """Give a planned call its digest and, if it writes, its operation id."""
-    text = encode(dict(stored)).text
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A planned call with its digest and, if it writes, its operation id."""
+
+    decided: c.Decided
+    text: str
+    typed: dict[str, Any]
+
+
+def name_call(desk: Desk, tool: AnyTool, arguments: object, ordinal: int = 0) -> Named:
+    """Check a planned call's arguments and name it.
+
+    Raises:
+        ArgumentsRefused: The arguments do not fit the tool.
+    """
+    checked = tool.validate(arguments)
+    text = encode(checked.stored).text
     marks = arguments_digest(desk.key, text)
     named = None
     if MEANINGS[tool.effect].is_write:
@@ -70,7 +86,8 @@ def name_call(desk: Desk, tool: AnyTool, stored: Mapping[str, Any], ordinal: int
             tool=tool.name,
             arguments_digest=marks,
         )
-    return c.Decided(tool.name, tool.effect, marks, stored, named)
+    decided = c.Decided(tool.name, tool.effect, marks, checked.stored, named)
+    return Named(decided, text, checked.typed)
 
 
 def fallback_of(desk: Desk, call: Call, tools: Mapping[str, AnyTool]) -> c.Decided | None:
@@ -79,24 +96,25 @@ def fallback_of(desk: Desk, call: Call, tools: Mapping[str, AnyTool]) -> c.Decid
     if tool is None:
         return None
     try:
-        stored = tool.validate(call.stored).stored
+        return name_call(desk, tool, call.stored, ordinal=1_000 + call.attempt).decided
     except ArgumentsRefused:
         return None
-    return name_call(desk, tool, stored, ordinal=1_000 + call.attempt)
 
 
-def fresh_call(desk: Desk, tool: AnyTool, decided: c.Decided) -> Call:
+def fresh_call(desk: Desk, tool: AnyTool, named: Named) -> Call:
     """Describe a call that was decided just now."""
-    stored = dict(decided.arguments)
+    decided = named.decided
+    stored = cast("dict[str, Any]", decided.arguments)
     return Call(
         tool=tool,
         stored=stored,
-        text=encode(stored).text,
+        text=named.text,
         decided=decided,
         call_id=call_id(desk.at.branch, desk.at.step + 1, 0),
         operation_id=decided.operation_id or "",
         attempt=1,
         same=same_digest(desk, tool, stored, decided.digest),
+        typed=named.typed,
     )
 
 
@@ -155,8 +173,10 @@ def request_of(
     if tool.wants_ctx:
         extra["ctx"] = _context(desk, call, timeout_s, heartbeat, cancelled, progress)
 
+    arguments = tool.retype(call.stored) if call.typed is None else call.typed
+
     def run() -> Any:  # noqa: ANN401 (a tool may return anything)
-        return tool.function(**tool.retype(call.stored), **extra)
+        return tool.function(**arguments, **extra)
 
     if tool.effect is Effect.LOCAL:
         return InTransaction(run, timeout_s)

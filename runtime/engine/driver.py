@@ -6,7 +6,7 @@ is resumed with the outcome; all commits of the task pass through it, in order.
 
 import logging
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -263,15 +263,13 @@ class Driver:
                 self._write(c.AskHuman(question))
             case CallPlan(calls=planned) if len(planned) == 1:
                 tool = self._tool(planned[0].tool)
-                stored = tool.validate(planned[0].arguments).stored
-                decided = calls.name_call(self.desk, tool, stored)
-                yield from self._first_attempt(tool, decided)
+                call = calls.name_call(self.desk, tool, planned[0].arguments)
+                yield from self._first_attempt(tool, call)
             case CallPlan(calls=planned):
                 named = []
-                for ordinal, call in enumerate(planned):
-                    tool = self._tool(call.tool)
-                    stored = tool.validate(call.arguments).stored
-                    named.append(calls.name_call(self.desk, tool, stored, ordinal))
+                for ordinal, one in enumerate(planned):
+                    tool = self._tool(one.tool)
+                    named.append(calls.name_call(self.desk, tool, one.arguments, ordinal).decided)
                 self._write(c.PlanCalls(tuple(named)))
 
     def _finish(self, result: object) -> None:
@@ -301,12 +299,12 @@ class Driver:
             return f"{tool.name} may not be called now: its precondition does not hold"
         return None
 
-    def _first_attempt(self, tool: AnyTool, decided: c.Decided) -> Steps[None]:
+    def _first_attempt(self, tool: AnyTool, named: calls.Named) -> Steps[None]:
         """Make a call that was decided just now."""
         missing = self._missing(tool)
         if missing is not None:
             raise PlanInvalid(missing)
-        call = calls.fresh_call(self.desk, tool, decided)
+        call, decided = calls.fresh_call(self.desk, tool, named), named.decided
         if tool.effect is not Effect.READ:
             if self._out_of_writes():
                 return
@@ -444,10 +442,8 @@ class Driver:
             why = f"the ledger holds an outcome of {call.operation_id} that this task does not know"
             self._write(c.Escalate(Kind.PLAN_INVALID, why))
             return
-        pending = self.desk.at.pending
-        assert pending is not None  # noqa: S101 (it was dispatched just now)
         self.desk.ports.crash(CrashPoint.AFTER_INTENT)
-        yield from self._perform(calls.pending_call(self.desk, call.tool))
+        yield from self._perform(replace(call, decided=None))
 
     def _must_hold(self, call: Call) -> None:
         """The last check before a call goes out.
