@@ -1,1 +1,1 @@
-"""The pure core: values and decisions without database, clock, dice, environment, logging or I/O."""
+"""The pure core: values and decisions, without database, clock, dice, environment, logging, I/O."""

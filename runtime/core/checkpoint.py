@@ -31,7 +31,10 @@ class Pending:
         args_index: Position in that event's list of calls, or None when it names one call.
         operation_id: What the downstream knows a write by; None for a read.
         attempt: Attempts that ended in a known failure so far.
-        dispatched: The intent is written and no outcome is known: it may have happened.
+        dispatched: The intent is written and no outcome is known: it may have happened.  Never
+            set for effects that do not leave our database: those did not happen without a result.
+        unclear: An earlier attempt may have happened; a later one that says of itself that it
+            did not happen does not settle that.
         again: A confirmed identical write exists and a person allowed this one.
         fallback_for: Call id of the call that this one replaces.
     """
@@ -45,6 +48,7 @@ class Pending:
     operation_id: str | None = None
     attempt: int = 0
     dispatched: bool = False
+    unclear: bool = False
     again: bool = False
     fallback_for: str | None = None
 
@@ -165,17 +169,18 @@ def decode(task_id: object, text: str, expected_checksum: str | None = None) -> 
         raise CheckpointUnreadable(str(task_id), "its checksum does not match")
     try:
         body = json.loads(text)
-        if body.pop("v") != VERSION:
-            raise CheckpointUnreadable(str(task_id), "it was written by another version")
-        return _from_body(body)
-    except CheckpointUnreadable:
-        raise
+        version = body.pop("v")
+        checkpoint = _from_body(body) if version == VERSION else None
     except Exception as error:
         raise CheckpointUnreadable(str(task_id), f"{type(error).__name__}: {error}") from error
+    if checkpoint is None:
+        raise CheckpointUnreadable(str(task_id), "it was written by another version")
+    return checkpoint
 
 
 def _from_body(body: dict[str, Any]) -> Checkpoint:
-    pending, queue, wait = body.pop("pending", None), body.pop("queue", None), body.pop("wait", None)
+    pending, queue = body.pop("pending", None), body.pop("queue", None)
+    wait = body.pop("wait", None)
     body["state"] = State(body["state"])
     if pending is not None:
         pending["effect"] = Effect(pending["effect"])

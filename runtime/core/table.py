@@ -5,11 +5,12 @@ the ``situation``.  The machine, the diagram, ``manage.py states`` and the model
 read this table; nothing else decides what is legal.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from runtime.core.events import EventType as E
 from runtime.core.states import ACTIVE, LIVE, TERMINAL
-from runtime.core.states import State as S
+from runtime.core.states import State as S  # noqa: N817 (short, so that a row stays a row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,9 @@ class Row:
     """What one event type may do.
 
     ``sources`` holds None for the event that creates the task.  An empty ``targets`` means that
-    the state stays as it is.  ``moves`` tells that the situation always moves with it; begin and
-    end of a write move it as well, which only the machine can see.
+    the state stays as it is.  ``only`` names the sources that lead to fewer states than the rest.
+    ``moves`` tells that the situation always moves with it; begin and end of a write move it as
+    well, which only the machine can see.
     """
 
     event: E
@@ -26,18 +28,29 @@ class Row:
     targets: frozenset[S]
     moves: bool
     says: str
+    only: Mapping[S, frozenset[S]] = field(default_factory=dict, hash=False)
+
+    def targets_from(self, source: S | None) -> frozenset[S]:
+        """Give the states it may lead to from one of its sources."""
+        if source is None:
+            return self.targets
+        if source in self.only:
+            return self.only[source]
+        return self.targets or frozenset({source})
 
 
-def _row(
+def _row(  # noqa: PLR0913 (the columns of the table)
     event: E,
     sources: set[S] | frozenset[S] | None,
     targets: set[S] | frozenset[S],
     says: str,
     *,
     moves: bool = False,
+    only: Mapping[S, set[S]] | None = None,
 ) -> Row:
     origin: frozenset[S | None] = frozenset({None}) if sources is None else frozenset(sources)
-    return Row(event, origin, frozenset(targets), moves, says)
+    fewer = {source: frozenset(states) for source, states in (only or {}).items()}
+    return Row(event, origin, frozenset(targets), moves, says, fewer)
 
 
 _STAYS: set[S] = set()
@@ -61,8 +74,20 @@ ROWS: tuple[Row, ...] = (
         {S.WAITING_TOOL_CALL},
         "the intent was written; the call goes out now",
     ),
-    _row(E.TOOL_CALL_SUCCEEDED, _CALLING, _CALLING, "the tool confirmed its result"),
-    _row(E.TOOL_CALL_FAILED, _CALLING, {S.WAITING_TOOL_CALL}, "an attempt failed"),
+    _row(
+        E.TOOL_CALL_SUCCEEDED,
+        _CALLING,
+        _CALLING,
+        "the tool confirmed its result",
+        # A call that was never pending belongs to no plan that could name a next one.
+        only={S.PLANNING: {S.PLANNING}},
+    ),
+    _row(
+        E.TOOL_CALL_FAILED,
+        _CALLING | {S.RETRYING},
+        {S.WAITING_TOOL_CALL},
+        "an attempt failed, or the check of one",
+    ),
     _row(
         E.TOOL_CALL_CANCELLED,
         ACTIVE - {S.INITIALIZED},
@@ -77,7 +102,8 @@ ROWS: tuple[Row, ...] = (
     ),
     _row(
         E.TOOL_CALL_RECONCILED,
-        {S.WAITING_TOOL_CALL, S.WAITING_HUMAN},
+        # Never while a person is asked: the item would stay open behind a task that went on.
+        {S.WAITING_TOOL_CALL, S.RETRYING},
         _CALLING,
         "it was found out whether it happened",
         moves=True,
@@ -114,8 +140,9 @@ ROWS: tuple[Row, ...] = (
     _row(
         E.CHILD_FINISHED,
         LIVE,
-        LIVE,
+        _STAYS,
         "a sub-task ended",
+        only={S.WAITING_CHILDREN: {S.WAITING_CHILDREN, S.PLANNING}},
     ),
     _row(
         E.REVIEW_REQUESTED,
@@ -127,7 +154,7 @@ ROWS: tuple[Row, ...] = (
     _row(
         E.REVIEW_CLOSED,
         {S.WAITING_HUMAN},
-        _RESUMED | {S.RETRYING, S.WAITING_HUMAN},
+        _RESUMED | {S.WAITING_HUMAN},
         "the review item is settled",
         moves=True,
     ),
@@ -146,10 +173,11 @@ ROWS: tuple[Row, ...] = (
     _row(E.CHECKPOINT_UNREADABLE, LIVE, _STAYS, "the checkpoint cannot be trusted"),
     _row(
         E.STEP_SKIPPED,
-        {S.PLANNING, S.WAITING_TOOL_CALL, S.RETRYING, S.WAITING_HUMAN},
+        _CALLING | {S.RETRYING},
         _CALLING,
         "a person skipped a step",
         moves=True,
+        only={S.PLANNING: {S.PLANNING}},
     ),
     _row(E.BRANCH_OPENED, ACTIVE, {S.PLANNING}, "it goes on from an earlier point", moves=True),
     _row(
@@ -173,6 +201,7 @@ ROWS: tuple[Row, ...] = (
         {S.CONSOLIDATING, S.TERMINATED_SUCCESS},
         "the goal was reached",
         moves=True,
+        only={S.CONSOLIDATING: {S.TERMINATED_SUCCESS}},
     ),
     _row(E.TASK_FAILED, LIVE, {S.TERMINATED_FAILED}, "it cannot reach its goal", moves=True),
     _row(E.TASK_ABORTED, LIVE, {S.TERMINATED_ABORTED}, "somebody ended it", moves=True),
@@ -184,9 +213,7 @@ TABLE: dict[E, Row] = {row.event: row for row in ROWS}
 def is_legal(event: E, source: S | None, target: S) -> bool:
     """Tell whether an event may lead from one state to another."""
     row = TABLE[event]
-    if source not in row.sources:
-        return False
-    return target in row.targets if row.targets else target == source
+    return source in row.sources and target in row.targets_from(source)
 
 
 def edges() -> list[tuple[S | None, E, S]]:
@@ -194,8 +221,8 @@ def edges() -> list[tuple[S | None, E, S]]:
     found: list[tuple[S | None, E, S]] = []
     for row in ROWS:
         for source in sorted(row.sources, key=str):
-            targets = row.targets or ({source} if source is not None else set())
-            found.extend((source, row.event, target) for target in sorted(targets))
+            targets = sorted(row.targets_from(source))
+            found.extend((source, row.event, target) for target in targets)
     return found
 
 
