@@ -3,14 +3,15 @@
 Called by ``decide`` only.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.core import commands as c
 from runtime.core.checkpoint import Pending
-from runtime.core.effects import MEANINGS, Effect
+from runtime.core.effects import MEANINGS, Effect, Unknown
 from runtime.core.events import EventType as E
 from runtime.core.keys import call_id
-from runtime.core.retry import Check, ErrorKind, GiveUp, InDoubt, next_move
+from runtime.core.retry import Check, ErrorKind, GiveUp, InDoubt, Move, next_move
 from runtime.core.reviews import ALLOWED, Decision, Kind
 from runtime.core.states import State
 from runtime.core.story import Story
@@ -20,42 +21,27 @@ def tell(story: Story, command: c.Command) -> bool:
     """Tell what a command about calls leads to; False if the command is not about calls."""
     match command:
         case c.PlanCalls(calls):
-            described = [story.call(call, ordinal) for ordinal, call in enumerate(calls)]
-            story.tell(E.PLAN_GENERATED, to=State.WAITING_TOOL_CALL.value, calls=described)
+            _plan(story, calls)
         case c.Begin():
             _begin(story, command)
         case c.Succeeded():
             _succeed(story, command)
         case c.Failed():
             _fail(story, command)
-        case c.Parked(decided, wait_s):
-            facts = _facts(story, decided)
-            until = story.later(wait_s)
-            story.tell(
-                E.RETRY_SCHEDULED,
-                _call_id(story, decided),
-                **facts,
-                until=until,
-                since=story.now_text,
-                why="the tool is resting after repeated failures",
-            )
+        case c.Parked():
+            _park(story, command)
         case c.Doubted(why):
             doubt(story, why)
         case c.Checked():
             _check(story, command)
-        case c.Repeats(decided, confirmed):
-            request(
-                story,
-                Kind.REPEATED_WRITE,
-                f"{decided.tool} was confirmed before with the same arguments (call {confirmed})",
-                calls=[story.call(decided)],
-            )
+        case c.Repeats():
+            _repeat(story, command)
         case _:
             return False
     return True
 
 
-def request(story: Story, kind: Kind, why: str, **more: Any) -> None:  # noqa: ANN401
+def request(story: Story, kind: Kind, why: str, **more: Any) -> None:
     """Open a review item; the task goes on where it stands once a person has decided."""
     state = story.at.state
     has_call = story.at.pending is not None or bool(more.get("calls"))
@@ -77,8 +63,16 @@ def request(story: Story, kind: Kind, why: str, **more: Any) -> None:  # noqa: A
 
 
 def doubt(story: Story, why: str) -> None:
-    """Record that nobody knows whether the pending call happened, and ask a person."""
-    pending = _pending(story)
+    """Record that nobody knows whether the pending call happened, and ask a person.
+
+    Raises:
+        NotAllowedNow: Its intent was never written, so it did not happen.
+    """
+    _tell_doubt(story, _sent(story), why)
+    request(story, Kind.IN_DOUBT, why)
+
+
+def _tell_doubt(story: Story, pending: Pending, why: str) -> None:
     story.tell(
         E.TOOL_CALL_IN_DOUBT,
         pending.call_id,
@@ -86,7 +80,6 @@ def doubt(story: Story, why: str) -> None:
         operation_id=pending.operation_id,
         why=why,
     )
-    request(story, Kind.IN_DOUBT, why)
 
 
 def drop_pending(story: Story) -> None:
@@ -95,14 +88,7 @@ def drop_pending(story: Story) -> None:
     if pending is None:
         return
     if pending.dispatched:
-        why = "the task ended before its outcome was known"
-        story.tell(
-            E.TOOL_CALL_IN_DOUBT,
-            pending.call_id,
-            tool=pending.tool,
-            operation_id=pending.operation_id,
-            why=why,
-        )
+        _tell_doubt(story, pending, "the task ended before its outcome was known")
     rest = [call_id(story.at.branch, story.at.step, n) for n in _queued(story)]
     story.tell(
         E.TOOL_CALL_CANCELLED,
@@ -119,19 +105,33 @@ def _queued(story: Story) -> range:
     return range(queue.next, queue.count) if queue else range(0)
 
 
-def _pending(story: Story) -> Pending:
-    if story.at.pending is None:
-        raise story.refuse("take an outcome without a call")
-    return story.at.pending
-
-
-def _call_id(story: Story, decided: c.Decided | None) -> str:
+def _sent(story: Story) -> Pending:
+    """Give the pending call, whose effect may be out in the world."""
     pending = story.at.pending
-    if pending is not None:
-        return pending.call_id
-    if decided is None:
-        raise story.refuse("take an outcome without a call")
-    return call_id(story.at.branch, story.at.step + 1, 0)
+    if pending is None or not pending.dispatched:
+        story.refuse("take word of a call that was not dispatched")
+    return pending
+
+
+def _about(story: Story, decided: c.Decided | None) -> Pending | c.Decided:
+    """Give the call a command is about: the pending one, else the one just decided."""
+    pending = story.at.pending
+    if pending is None:
+        if decided is None:
+            story.refuse("take word of a call that nobody decided")
+        return decided
+    if decided is not None and (decided.tool, decided.digest) != (pending.tool, pending.digest):
+        story.refuse(f"take word of {decided.tool} while {pending.tool} is pending")
+    return pending
+
+
+def _call_id(story: Story) -> str:
+    pending = story.at.pending
+    return pending.call_id if pending else call_id(story.at.branch, story.at.step + 1, 0)
+
+
+def _attempt(story: Story) -> int:
+    return story.at.pending.attempt + 1 if story.at.pending else 1
 
 
 def _facts(
@@ -141,41 +141,63 @@ def _facts(
     arguments: bool = True,
 ) -> dict[str, Any]:
     """Describe the call an event is about: in full if the event is the first to name it."""
-    pending = story.at.pending
-    if pending is not None:
-        facts: dict[str, Any] = {"tool": pending.tool, "effect": pending.effect.value}
-        if pending.operation_id is not None:
-            facts["operation_id"] = pending.operation_id
-        return facts
-    if decided is None:
-        raise story.refuse("take an outcome without a call")
-    return story.call(decided, arguments=arguments)
+    about = _about(story, decided)
+    if isinstance(about, c.Decided):
+        return story.call(about, arguments=arguments)
+    facts: dict[str, Any] = {"tool": about.tool, "effect": about.effect.value}
+    if about.operation_id is not None:
+        facts["operation_id"] = about.operation_id
+    return facts
+
+
+def _plan(story: Story, calls: Sequence[c.Decided]) -> None:
+    if not calls:
+        story.refuse("plan no calls")
+    described = [story.call(call, ordinal) for ordinal, call in enumerate(calls)]
+    story.tell(E.PLAN_GENERATED, to=State.WAITING_TOOL_CALL.value, calls=described)
+
+
+def _park(story: Story, command: c.Parked) -> None:
+    story.tell(
+        E.RETRY_SCHEDULED,
+        _call_id(story),
+        **_facts(story, command.decided),
+        until=story.later(command.wait_s),
+        since=story.now_text,
+        why="the tool is resting after repeated failures",
+    )
+
+
+def _repeat(story: Story, command: c.Repeats) -> None:
+    decided, confirmed = command.decided, command.confirmed_call_id
+    if story.at.state is not State.PLANNING or not MEANINGS[decided.effect].is_write:
+        story.refuse("ask about a repeated write")
+    why = f"{decided.tool} was confirmed before with the same arguments (call {confirmed})"
+    request(story, Kind.REPEATED_WRITE, why, calls=[story.call(decided)])
 
 
 def _begin(story: Story, command: c.Begin) -> None:
     facts = _facts(story, command.decided)
     pending = story.at.pending
-    attempt = pending.attempt + 1 if pending else 1
-    again = {"redispatch": True} if pending and pending.dispatched else {}
-    story.tell(
-        E.TOOL_CALL_STARTED,
-        _call_id(story, command.decided),
-        **facts,
-        attempt=attempt,
-        **again,
-    )
+    again: dict[str, Any] = {}
+    if pending is not None and pending.dispatched:
+        if MEANINGS[pending.effect].when_unknown is not Unknown.SAME_ID:
+            story.refuse("send a call again that may have happened and cannot be told apart,")
+        again = {"redispatch": True}
+    story.tell(E.TOOL_CALL_STARTED, _call_id(story), **facts, attempt=_attempt(story), **again)
 
 
 def _succeed(story: Story, command: c.Succeeded) -> None:
-    pending = story.at.pending
     # The row of the result holds the arguments of a call that was never pending.
     facts = _facts(story, command.decided, arguments=False)
+    if _leaves_us(facts) and not _is_out(story):
+        story.refuse("take the result of a write whose intent was not written")
     story.tell(
         E.TOOL_CALL_SUCCEEDED,
-        _call_id(story, command.decided),
+        _call_id(story),
         **facts,
         to=_then(story).value,
-        attempt=pending.attempt + 1 if pending else 1,
+        attempt=_attempt(story),
         result_digest=command.result_digest,
         summary=command.summary,
         took_ms=command.took_ms,
@@ -183,57 +205,72 @@ def _succeed(story: Story, command: c.Succeeded) -> None:
     )
 
 
+def _leaves_us(facts: Mapping[str, Any]) -> bool:
+    return MEANINGS[Effect(facts["effect"])].leaves_us
+
+
+def _is_out(story: Story) -> bool:
+    """Tell whether the call of this attempt may have reached the outside."""
+    return story.at.pending is not None and story.at.pending.dispatched
+
+
 def _then(story: Story) -> State:
     return State.WAITING_TOOL_CALL if story.at.queue else State.PLANNING
 
 
 def _fail(story: Story, command: c.Failed) -> None:
-    pending = story.at.pending
-    declared = _effect(story, command.decided)
-    attempt = pending.attempt + 1 if pending else 1
-    move = next_move(
-        command.policy,
-        command.failure,
-        effect=command.effect_now or declared,
-        attempt=attempt,
-        dice=story.dice.random(),
-    )
-    if isinstance(move, Check) and attempt > command.policy.attempts:
-        move = InDoubt(f"its check does not answer: {command.failure.message}")
+    about = _about(story, command.decided)
+    move = _move(story, command, command.effect_now or about.effect)
     if isinstance(move, InDoubt):
         doubt(story, move.reason)
         return
-    described = _tell_failed(story, command, attempt, final=isinstance(move, GiveUp))
-    if isinstance(move, GiveUp):
-        if not described.get("calls"):
-            request(story, Kind.RETRIES_EXHAUSTED, f"{described['tool']}: {move.reason}")
-        return
-    wait_s = max(move.after_s, command.not_before_s)
-    since, call = story.now_text, described["call_id"]
-    story.tell(E.RETRY_SCHEDULED, call, until=story.later(wait_s), since=since)
+    call = _call_id(story)
+    _tell_failed(story, command, move)
+    if not isinstance(move, GiveUp):
+        wait_s = max(move.after_s, command.not_before_s)
+        until, since = story.later(wait_s), story.now_text
+        story.tell(E.RETRY_SCHEDULED, call, until=until, since=since)
+    elif command.fallback is None:
+        request(story, Kind.RETRIES_EXHAUSTED, f"{about.tool}: {move.reason}")
 
 
-def _tell_failed(
-    story: Story,
-    command: c.Failed,
-    attempt: int,
-    *,
-    final: bool,
-) -> dict[str, Any]:
+def _move(story: Story, command: c.Failed, effect: Effect) -> Move:
+    """Say what follows a failure, given what is known of the attempts before it."""
+    failure, policy, attempt = command.failure, command.policy, _attempt(story)
+    dice = story.dice.random()
+    move = next_move(policy, failure, effect=effect, attempt=attempt, dice=dice)
+    if isinstance(move, Check) and attempt > policy.attempts:
+        return InDoubt(f"its check does not answer: {failure.message}")
+    if isinstance(move, InDoubt) and not _is_out(story):
+        return GiveUp(f"it was not sent: {failure.message}")
+    # A downstream that knows our id speaks for all attempts when it refuses for good; one that is
+    # busy, or that may have forgotten the id, says nothing of the attempt before.
+    final_word = failure.kind is ErrorKind.PERMANENT and effect is Effect.KEYED
+    if isinstance(move, GiveUp) and _was_unclear(story) and not final_word:
+        return InDoubt(f"an earlier attempt may have happened; the last one: {failure.message}")
+    return move
+
+
+def _was_unclear(story: Story) -> bool:
+    return story.at.pending is not None and story.at.pending.unclear
+
+
+def _tell_failed(story: Story, command: c.Failed, move: Move) -> None:
     """Tell the failed attempt, with the fallback that takes its place if it was the last."""
-    failure, call = command.failure, _call_id(story, command.decided)
+    failure, call, final = command.failure, _call_id(story), isinstance(move, GiveUp)
     facts = _facts(story, command.decided)
     if final and command.fallback is not None:
         fallback = {"call_id": f"{call}f", "fallback_for": call}
         facts["calls"] = [story.call(command.fallback) | fallback]
     unclear = failure.kind is ErrorKind.AMBIGUOUS or not failure.declared
-    if not final and unclear and MEANINGS[Effect(facts["effect"])].leaves_us:
+    unclear = unclear or isinstance(move, Check) or _was_unclear(story)
+    if not final and unclear and _is_out(story):
         facts["unknown"] = True
     story.tell(
         E.TOOL_CALL_FAILED,
         call,
         **facts,
-        attempt=attempt,
+        attempt=_attempt(story),
         of=command.policy.attempts,
         error=failure.type_name,
         message=failure.message,
@@ -241,21 +278,10 @@ def _tell_failed(
         took_ms=command.took_ms,
         final=final,
     )
-    return {"call_id": call, **facts}
-
-
-def _effect(story: Story, decided: c.Decided | None) -> Effect:
-    if story.at.pending is not None:
-        return story.at.pending.effect
-    if decided is None:
-        raise story.refuse("take an outcome without a call")
-    return decided.effect
 
 
 def _check(story: Story, command: c.Checked) -> None:
-    pending = _pending(story)
-    if pending.effect is Effect.READ or not pending.dispatched:
-        raise story.refuse("take a check of a call that was not dispatched")
+    pending = _sent(story)
     more: dict[str, Any] = {}
     if command.happened:
         more = {"result_digest": command.result_digest, "summary": command.summary}
@@ -272,5 +298,6 @@ def _check(story: Story, command: c.Checked) -> None:
         **more,
     )
     if not command.happened and pending.attempt >= command.attempts:
-        why = f"{pending.tool} failed after {pending.attempt} attempts; its check says it did not happen"
+        tried = f"{pending.tool} failed after {pending.attempt} attempts"
+        why = f"{tried}; its check says that it did not happen"
         request(story, Kind.RETRIES_EXHAUSTED, why)

@@ -7,12 +7,13 @@ the finished decision carries both the events and the checkpoint they lead to.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from runtime.core.apply import apply
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.commands import Decided
-from runtime.core.errors import NotAllowedNow
+from runtime.core.effects import MEANINGS
+from runtime.core.errors import CheckpointUnreadable, NotAllowedNow
 from runtime.core.events import Event, EventType
 from runtime.core.keys import call_id
 from runtime.core.records import Passage
@@ -43,7 +44,10 @@ class Decision:
         return tuple(passage.event for passage in self.passages)
 
     def then(self, later: "Decision") -> "Decision":
-        """Put another decision behind this one, for one commit."""
+        """Put another decision behind this one, for one commit.
+
+        Must hold: the later one was made on the checkpoint this one leads to.
+        """
         return Decision(self.passages + later.passages, later.after)
 
 
@@ -59,7 +63,7 @@ class Story:
         task_id: The task, for what an error says.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (what decide is given, in its order)
         self,
         checkpoint: Checkpoint,
         now: datetime,
@@ -76,16 +80,20 @@ class Story:
         self.plan = plan
         self._passages: list[Passage] = []
 
-    def tell(self, kind: EventType, call: str | None = None, /, **payload: Any) -> None:  # noqa: ANN401
-        """Add one event and move on to the checkpoint it makes."""
+    def tell(self, kind: EventType, call: str | None = None, /, **payload: Any) -> None:
+        """Add one event and move on to the checkpoint it makes; any name may be a fact."""
         event = Event(self.at.seq + 1, kind, payload, self.now, self.actor, call_id=call)
         after = apply(self.at, event)
         self._passages.append(Passage(self.at, event, after))
         self.at = after
 
-    def refuse(self, command: str) -> NotAllowedNow:
-        """Make the error of a command that has no place here."""
-        return NotAllowedNow(self.task_id, command, self.at.state)
+    def refuse(self, command: str) -> NoReturn:
+        """Refuse what has no place here.
+
+        Raises:
+            NotAllowedNow: Always.
+        """
+        raise NotAllowedNow(self.task_id, command, self.at.state)
 
     def end(self) -> Decision:
         """Give the decision."""
@@ -101,7 +109,13 @@ class Story:
         return (self.now + timedelta(seconds=seconds)).isoformat()
 
     def call(self, decided: Decided, ordinal: int = 0, *, arguments: bool = True) -> dict[str, Any]:
-        """Describe a call that is decided now, as it stands in a payload."""
+        """Describe a call that is decided now, as it stands in a payload.
+
+        Raises:
+            NotAllowedNow: A write without an operation id could not be accounted for.
+        """
+        if (decided.operation_id is not None) is not MEANINGS[decided.effect].is_write:
+            self.refuse("make a write without an operation id, nor a read with one,")
         facts: dict[str, Any] = {
             "call_id": call_id(self.at.branch, self.at.step + 1, ordinal),
             "tool": decided.tool,
@@ -115,10 +129,17 @@ class Story:
         return facts
 
     def following(self) -> Mapping[str, Any]:
-        """Describe in short the call that comes after the pending one, if the plan has one."""
+        """Describe in short the call that comes after the pending one, if the plan has one.
+
+        Raises:
+            CheckpointUnreadable: The plan that was given is not the one under way.
+        """
         queue = self.at.queue
         if queue is None:
             return {}
+        if len(self.plan) != queue.count:
+            why = f"event {queue.seq} planned {queue.count} calls, {len(self.plan)} were given"
+            raise CheckpointUnreadable(self.task_id, why)
         decided = self.plan[queue.next]
         facts: dict[str, Any] = {
             "call_id": call_id(self.at.branch, self.at.step, queue.next),
