@@ -5,11 +5,12 @@ not in events; the store adds them to the rows by name.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.core.checkpoint import Checkpoint, Pending
-from runtime.core.effects import Effect
+from runtime.core.checkpoint import Checkpoint
+from runtime.core.effects import MEANINGS, Effect
+from runtime.core.errors import IllegalTransition
 from runtime.core.events import Event
 from runtime.core.events import EventType as E
 from runtime.core.states import TERMINAL
@@ -99,17 +100,22 @@ class Records:
     opened: ReviewOpened | None = None
     closed: ReviewClosed | None = None
     ended: bool = False
-    held: bool | None = field(default=None)
+    held: bool | None = None
 
 
-_OPEN = ("reserved", "dispatched", "failed", "in_doubt")
+_SENDABLE = ("reserved", "dispatched", "failed")
+_OPEN = (*_SENDABLE, "in_doubt")
 
 
 def project(passages: Iterable[Passage]) -> Records:
     """Derive the rows from a commit's events.
 
     A commit completes at most one call and changes at most one operation: of several changes to
-    it the last one counts.
+    it the last one counts, with the dispatches of all.
+
+    Raises:
+        IllegalTransition: It would complete two calls or change two operations, of which one
+            would be lost.
     """
     result: ResultRow | None = None
     operation: OperationChange | None = None
@@ -119,8 +125,8 @@ def project(passages: Iterable[Passage]) -> Records:
     ended = False
     for passage in passages:
         kind = passage.event.type
-        result = _outcome(passage) or result
-        operation = _operation(passage) or operation
+        result = _only(result, _outcome(passage), passage)
+        operation = _joined(operation, _operation(passage), passage)
         if kind is E.REVIEW_REQUESTED:
             opened = _opened(passage)
         elif kind is E.REVIEW_CLOSED:
@@ -131,13 +137,38 @@ def project(passages: Iterable[Passage]) -> Records:
     return Records(result, operation, opened, closed, ended, held)
 
 
+def _only(earlier: ResultRow | None, later: ResultRow | None, passage: Passage) -> ResultRow | None:
+    if earlier is not None and later is not None:
+        raise _second(passage, "completed call")
+    return later or earlier
+
+
+def _joined(
+    earlier: OperationChange | None, later: OperationChange | None, passage: Passage
+) -> OperationChange | None:
+    if earlier is None or later is None:
+        return later or earlier
+    if earlier.operation_id != later.operation_id:
+        raise _second(passage, "operation")
+    # The guard compares with the status before the commit, which is what the first one expects.
+    dispatched = earlier.dispatched + later.dispatched
+    return replace(later, dispatched=dispatched, allowed_from=earlier.allowed_from)
+
+
+def _second(passage: Passage, what: str) -> IllegalTransition:
+    told = f"{passage.event.type} for a second {what} in one commit"
+    return IllegalTransition(passage.before.state, told)
+
+
 def _outcome(passage: Passage) -> ResultRow | None:
     payload = passage.event.payload
     match passage.event.type:
         case E.TOOL_CALL_SUCCEEDED:
             return _result(passage, "succeeded")
         case E.STEP_SKIPPED:
-            return _result(passage, "skipped")
+            # A result that a person gave in its place counts as one for the planner.
+            given = payload.get("result_digest") is not None
+            return _result(passage, "succeeded" if given else "skipped")
         case E.TOOL_CALL_RECONCILED if payload["happened"]:
             return _result(passage, "succeeded")
         case E.TOOL_CALL_FAILED if payload.get("calls"):
@@ -180,46 +211,67 @@ def _result(passage: Passage, outcome: str) -> ResultRow:
         digest=pending.digest,
         args_seq=pending.args_seq,
         args_index=pending.args_index,
-        attempts=payload.get("attempt", pending.attempt + 1),
+        # What a check or a person found out has no attempt of its own.
+        attempts=payload.get("attempt", max(pending.attempt, int(pending.dispatched))),
         **common,
     )
 
 
 def _operation(passage: Passage) -> OperationChange | None:
-    event, payload = passage.event, passage.event.payload
+    payload = passage.event.payload
     operation_id = payload.get("operation_id")
-    pending = passage.before.pending or passage.after.pending
-    if operation_id is None or (pending is None and "digest" not in payload):
+    change = None if operation_id is None else _change(passage)
+    if operation_id is None or change is None:
         return None
-    match event.type:
-        case E.TOOL_CALL_STARTED:
-            change = ("dispatched", _OPEN, 1, False, "")
-        case E.TOOL_CALL_SUCCEEDED:
-            # A local write has no intent: its row and its effect are one transaction.
-            change = ("confirmed", _OPEN, 0, True, "")
-        case E.TOOL_CALL_FAILED:
-            status = "dispatched" if payload.get("unknown") else "failed"
-            change = (status, _OPEN, 0, status == "failed", payload["message"])
-        case E.TOOL_CALL_IN_DOUBT:
-            change = ("in_doubt", _OPEN, 0, False, payload["why"])
-        case E.TOOL_CALL_RECONCILED:
-            status = "reconciled" if payload["happened"] else "failed"
-            change = (status, _OPEN, 0, True, f"found out by {payload['by']}")
-        case _:
-            return None
-    status, allowed, dispatched, settled, note = change
+    # Never the call after: a fallback stands there already when the first attempt gave up.
+    pending = passage.before.pending
     return OperationChange(
         operation_id=operation_id,
         call_id=pending.call_id if pending else payload["call_id"],
-        tool=payload["tool"],
+        tool=pending.tool if pending else payload["tool"],
         effect=pending.effect if pending else Effect(payload["effect"]),
         digest=pending.digest if pending else payload["digest"],
-        status=status,
-        allowed_from=allowed,
-        dispatched=dispatched,
-        settled=settled,
-        note=note,
+        status=change.status,
+        allowed_from=change.allowed_from,
+        dispatched=change.dispatched,
+        settled=change.settled,
+        note=change.note,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    status: str
+    allowed_from: tuple[str, ...]
+    dispatched: int = 0
+    settled: bool = False
+    note: str = ""
+
+
+def _change(passage: Passage) -> _Change | None:
+    event, payload = passage.event, passage.event.payload
+    match event.type:
+        case E.TOOL_CALL_STARTED if _leaves_us(passage):
+            return _Change("dispatched", _SENDABLE, dispatched=1)
+        case E.TOOL_CALL_SUCCEEDED:
+            # A local write has no intent: its row and its effect are one transaction.
+            return _Change("confirmed", _SENDABLE, settled=True)
+        case E.TOOL_CALL_FAILED:
+            unknown, note = bool(payload.get("unknown")), payload["message"]
+            status = "dispatched" if unknown else "failed"
+            return _Change(status, _SENDABLE, settled=not unknown, note=note)
+        case E.TOOL_CALL_IN_DOUBT:
+            return _Change("in_doubt", ("reserved", "dispatched", "in_doubt"), note=payload["why"])
+        case E.TOOL_CALL_RECONCILED:
+            status = "reconciled" if payload["happened"] else "failed"
+            return _Change(status, _OPEN, settled=True, note=f"found out by {payload['by']}")
+        case _:
+            return None
+
+
+def _leaves_us(passage: Passage) -> bool:
+    pending = passage.after.pending
+    return pending is not None and MEANINGS[pending.effect].leaves_us
 
 
 def _opened(passage: Passage) -> ReviewOpened:
