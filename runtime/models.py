@@ -505,3 +505,49 @@ class Progress(models.Model):
     body = models.TextField()
     codec = models.TextField(default=CODEC)
     at = models.DateTimeField(db_default=DatabaseNow())
+
+
+class Callback(models.Model):
+    """Whom to tell when a task has ended.
+
+    ``due_at`` is set by the commit that ends the task, pushed ahead while somebody delivers, and
+    removed when the receiver has taken the news or was given up.
+    """
+
+    task = models.OneToOneField(Task, models.DO_NOTHING, primary_key=True, related_name="callback")
+    namespace = models.TextField(default=DEFAULT_NAMESPACE)
+    url = models.TextField()
+    due_at = models.DateTimeField(null=True)
+    attempts = models.SmallIntegerField(default=0)
+    answer = models.SmallIntegerField(null=True)
+    failure = models.TextField(default="")
+    delivered_at = models.DateTimeField(null=True)
+    given_up_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=DatabaseNow())
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                name="callback_is_settled_once",
+                condition=Q(delivered_at__isnull=True) | Q(given_up_at__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="callback_settled_is_not_due",
+                condition=Q(due_at__isnull=True)
+                | Q(delivered_at__isnull=True, given_up_at__isnull=True),
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["due_at"],
+                name="callback_due",
+                condition=Q(due_at__isnull=False),
+            ),
+        ]
+
+
+class Pulse(models.Model):
+    """When a process of the installation last gave a sign of life: one row each, overwritten."""
+
+    name = models.TextField(primary_key=True)
+    at = models.DateTimeField()

@@ -33,6 +33,7 @@ ALTER TABLE runtime_task SET (
 );
 ALTER TABLE runtime_worker SET (fillfactor = 50);
 ALTER TABLE runtime_progress SET (fillfactor = 50);
+ALTER TABLE runtime_pulse SET (fillfactor = 50);
 """
 STORAGE_GONE = """
 ALTER TABLE runtime_task RESET (
@@ -40,6 +41,7 @@ ALTER TABLE runtime_task RESET (
 );
 ALTER TABLE runtime_worker RESET (fillfactor);
 ALTER TABLE runtime_progress RESET (fillfactor);
+ALTER TABLE runtime_pulse RESET (fillfactor);
 """
 
 
@@ -90,6 +92,68 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="Task",
+            fields=[
+                ("id", models.UUIDField(primary_key=True, serialize=False)),
+                ("namespace", models.TextField(default="default")),
+                ("agent", models.TextField()),
+                ("queue", models.TextField(default="default")),
+                ("priority", models.SmallIntegerField(default=0)),
+                ("state", models.TextField(default=runtime.core.states.State["INITIALIZED"])),
+                ("version", models.BigIntegerField()),
+                ("situation", models.IntegerField(default=1)),
+                ("checkpoint", models.TextField()),
+                ("checkpoint_sum", models.TextField()),
+                ("codec", models.SmallIntegerField(default=1)),
+                ("owner", models.UUIDField(null=True)),
+                ("epoch", models.BigIntegerField(default=0)),
+                ("attention", models.IntegerField(default=0)),
+                ("attended", models.IntegerField(default=0)),
+                ("held", models.BooleanField(default=False)),
+                ("deaths", models.SmallIntegerField(default=0)),
+                ("due_at", models.DateTimeField(null=True)),
+                ("hinted_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(db_default=runtime.models.DatabaseNow())),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "parked_as",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Case(models.When(owner__isnull=True, then="state")),
+                        output_field=models.TextField(null=True),
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Event",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "task_id",
+                        "seq",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("task_id", models.UUIDField()),
+                ("seq", models.BigIntegerField()),
+                ("namespace", models.TextField(default="default")),
+                ("type", models.TextField()),
+                ("v", models.SmallIntegerField(default=1)),
+                ("payload", models.TextField()),
+                ("codec", models.TextField(default="j1")),
+                ("call_id", models.TextField(null=True)),
+                ("cause", models.BigIntegerField(null=True)),
+                ("event_id", models.TextField(null=True)),
+                ("actor", models.TextField()),
+                ("at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
             name="Inbox",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
@@ -135,37 +199,31 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="Task",
+            name="Operation",
             fields=[
-                ("id", models.UUIDField(primary_key=True, serialize=False)),
+                ("id", models.TextField(primary_key=True, serialize=False)),
                 ("namespace", models.TextField(default="default")),
-                ("agent", models.TextField()),
-                ("queue", models.TextField(default="default")),
-                ("priority", models.SmallIntegerField(default=0)),
-                ("state", models.TextField(default=runtime.core.states.State["INITIALIZED"])),
-                ("version", models.BigIntegerField()),
-                ("situation", models.IntegerField(default=1)),
-                ("checkpoint", models.TextField()),
-                ("checkpoint_sum", models.TextField()),
-                ("codec", models.SmallIntegerField(default=1)),
-                ("owner", models.UUIDField(null=True)),
-                ("epoch", models.BigIntegerField(default=0)),
-                ("attention", models.IntegerField(default=0)),
-                ("attended", models.IntegerField(default=0)),
-                ("held", models.BooleanField(default=False)),
-                ("deaths", models.SmallIntegerField(default=0)),
-                ("due_at", models.DateTimeField(null=True)),
-                ("hinted_at", models.DateTimeField(null=True)),
-                ("created_at", models.DateTimeField(db_default=runtime.models.DatabaseNow())),
-                ("finished_at", models.DateTimeField(null=True)),
-                (
-                    "parked_as",
-                    models.GeneratedField(
-                        db_persist=True,
-                        expression=models.Case(models.When(owner__isnull=True, then="state")),
-                        output_field=models.TextField(null=True),
-                    ),
-                ),
+                ("task_id", models.UUIDField()),
+                ("call_id", models.TextField()),
+                ("tool", models.TextField()),
+                ("effect", models.TextField()),
+                ("status", models.TextField()),
+                ("digest", models.TextField()),
+                ("same_digest", models.TextField()),
+                ("external_id", models.TextField(null=True)),
+                ("dispatches", models.IntegerField(default=0)),
+                ("epoch", models.BigIntegerField()),
+                ("reserved_at", models.DateTimeField(db_default=runtime.models.DatabaseNow())),
+                ("first_dispatched_at", models.DateTimeField(null=True)),
+                ("settled_at", models.DateTimeField(null=True)),
+                ("note", models.TextField(default="")),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Pulse",
+            fields=[
+                ("name", models.TextField(primary_key=True, serialize=False)),
+                ("at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
@@ -305,121 +363,28 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Event",
+            name="Callback",
             fields=[
                 (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "task_id",
-                        "seq",
-                        blank=True,
-                        editable=False,
+                    "task",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.DO_NOTHING,
                         primary_key=True,
+                        related_name="callback",
                         serialize=False,
+                        to="runtime.task",
                     ),
                 ),
-                ("task_id", models.UUIDField()),
-                ("seq", models.BigIntegerField()),
                 ("namespace", models.TextField(default="default")),
-                ("type", models.TextField()),
-                ("v", models.SmallIntegerField(default=1)),
-                ("payload", models.TextField()),
-                ("codec", models.TextField(default="j1")),
-                ("call_id", models.TextField(null=True)),
-                ("cause", models.BigIntegerField(null=True)),
-                ("event_id", models.TextField(null=True)),
-                ("actor", models.TextField()),
-                ("at", models.DateTimeField()),
+                ("url", models.TextField()),
+                ("due_at", models.DateTimeField(null=True)),
+                ("attempts", models.SmallIntegerField(default=0)),
+                ("answer", models.SmallIntegerField(null=True)),
+                ("failure", models.TextField(default="")),
+                ("delivered_at", models.DateTimeField(null=True)),
+                ("given_up_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(db_default=runtime.models.DatabaseNow())),
             ],
-            options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("seq__gte", 1)), name="event_seq_is_positive"
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("event_id__isnull", False)),
-                        fields=("task_id", "event_id"),
-                        name="event_id_is_unique_in_its_task",
-                    ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Operation",
-            fields=[
-                ("id", models.TextField(primary_key=True, serialize=False)),
-                ("namespace", models.TextField(default="default")),
-                ("task_id", models.UUIDField()),
-                ("call_id", models.TextField()),
-                ("tool", models.TextField()),
-                ("effect", models.TextField()),
-                ("status", models.TextField()),
-                ("digest", models.TextField()),
-                ("same_digest", models.TextField()),
-                ("external_id", models.TextField(null=True)),
-                ("dispatches", models.IntegerField(default=0)),
-                ("epoch", models.BigIntegerField()),
-                ("reserved_at", models.DateTimeField(db_default=runtime.models.DatabaseNow())),
-                ("first_dispatched_at", models.DateTimeField(null=True)),
-                ("settled_at", models.DateTimeField(null=True)),
-                ("note", models.TextField(default="")),
-            ],
-            options={
-                "indexes": [
-                    models.Index(fields=["task_id", "same_digest"], name="operation_of_task"),
-                    models.Index(
-                        condition=models.Q(("external_id__isnull", False)),
-                        fields=["external_id"],
-                        name="operation_external",
-                    ),
-                ],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            (
-                                "status__in",
-                                [
-                                    "reserved",
-                                    "dispatched",
-                                    "confirmed",
-                                    "failed",
-                                    "in_doubt",
-                                    "reconciled",
-                                    "compensated",
-                                ],
-                            )
-                        ),
-                        name="operation_status_is_known",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            (
-                                "effect__in",
-                                [
-                                    runtime.core.effects.Effect["CHECKED"],
-                                    runtime.core.effects.Effect["KEYED"],
-                                    runtime.core.effects.Effect["LOCAL"],
-                                    runtime.core.effects.Effect["ONCE"],
-                                ],
-                            )
-                        ),
-                        name="operation_is_never_a_read",
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("status__in", ["reserved", "dispatched", "in_doubt"])),
-                        fields=("task_id", "call_id"),
-                        name="operation_one_live_call_per_ordinal",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("dispatches", 0), ("first_dispatched_at__isnull", True)),
-                            models.Q(("dispatches__gt", 0), ("first_dispatched_at__isnull", False)),
-                            _connector="OR",
-                        ),
-                        name="operation_dispatched_has_its_time",
-                    ),
-                ],
-            },
         ),
         migrations.CreateModel(
             name="Progress",
@@ -626,6 +591,20 @@ class Migration(migrations.Migration):
                 name="task_numbers_are_positive",
             ),
         ),
+        migrations.AddConstraint(
+            model_name="event",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("seq__gte", 1)), name="event_seq_is_positive"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="event",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("event_id__isnull", False)),
+                fields=("task_id", "event_id"),
+                name="event_id_is_unique_in_its_task",
+            ),
+        ),
         migrations.AddField(
             model_name="inbox",
             name="task",
@@ -634,6 +613,74 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.DO_NOTHING,
                 related_name="inbox",
                 to="runtime.task",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="operation",
+            index=models.Index(fields=["task_id", "same_digest"], name="operation_of_task"),
+        ),
+        migrations.AddIndex(
+            model_name="operation",
+            index=models.Index(
+                condition=models.Q(("external_id__isnull", False)),
+                fields=["external_id"],
+                name="operation_external",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="operation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "reserved",
+                            "dispatched",
+                            "confirmed",
+                            "failed",
+                            "in_doubt",
+                            "reconciled",
+                            "compensated",
+                        ],
+                    )
+                ),
+                name="operation_status_is_known",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="operation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "effect__in",
+                        [
+                            runtime.core.effects.Effect["CHECKED"],
+                            runtime.core.effects.Effect["KEYED"],
+                            runtime.core.effects.Effect["LOCAL"],
+                            runtime.core.effects.Effect["ONCE"],
+                        ],
+                    )
+                ),
+                name="operation_is_never_a_read",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="operation",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("status__in", ["reserved", "dispatched", "in_doubt"])),
+                fields=("task_id", "call_id"),
+                name="operation_one_live_call_per_ordinal",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="operation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("dispatches", 0), ("first_dispatched_at__isnull", True)),
+                    models.Q(("dispatches__gt", 0), ("first_dispatched_at__isnull", False)),
+                    _connector="OR",
+                ),
+                name="operation_dispatched_has_its_time",
             ),
         ),
         migrations.AddIndex(
@@ -721,6 +768,34 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="worker_ended_iff_gone",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="callback",
+            index=models.Index(
+                condition=models.Q(("due_at__isnull", False)),
+                fields=["due_at"],
+                name="callback_due",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="callback",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("delivered_at__isnull", True), ("given_up_at__isnull", True), _connector="OR"
+                ),
+                name="callback_is_settled_once",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="callback",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("due_at__isnull", True),
+                    models.Q(("delivered_at__isnull", True), ("given_up_at__isnull", True)),
+                    _connector="OR",
+                ),
+                name="callback_settled_is_not_due",
             ),
         ),
         migrations.AddConstraint(

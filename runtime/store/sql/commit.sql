@@ -141,6 +141,11 @@ WITH guard AS MATERIALIZED (
         search_text = left(s.search_text || ' ' || %(end_search)s, 2000)
     FROM guard
     WHERE s.task_id = guard.id
+), callback AS (
+    UPDATE runtime_callback c
+    SET due_at = runtime_now()
+    FROM guard
+    WHERE c.task_id = guard.id
 
 --: done
 )

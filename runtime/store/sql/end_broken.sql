@@ -30,6 +30,11 @@ WITH guard AS MATERIALIZED (
     SET outcome_reason = %(reason)s
     FROM guard
     WHERE s.task_id = guard.id
+), callback AS (
+    UPDATE runtime_callback c
+    SET due_at = runtime_now()
+    FROM guard
+    WHERE c.task_id = guard.id
 )
 UPDATE runtime_task t
 SET version = t.version + 1,
