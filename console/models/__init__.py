@@ -1,0 +1,11 @@
+"""The console's own tables, one module for each concern.
+
+The runtime's tables are the runtime's; these hold people: what they prefer, how they sign in,
+what they did.
+"""
+
+from console.models.audit import AuditEntry
+from console.models.people import Preferences
+from console.models.signin import SigninLink
+
+__all__ = ["AuditEntry", "Preferences", "SigninLink"]
