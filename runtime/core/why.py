@@ -209,7 +209,9 @@ def _asks(facts: Facts) -> str:
         return f"{by} decided '{asked.decision}' {ago} ago; a worker or the sweep carries it out."
     since = _span(facts.now, asked.at)
     wanted = _KINDS.get(asked.kind, f"decide on it ({asked.kind})")
-    return f"It has waited {since} for a person to {wanted}: {_tidy(asked.question or asked.why)}."
+    about = _tidy(asked.question or asked.why)
+    stop = "" if about.endswith(("?", "!")) else "."
+    return f"It has waited {since} for a person to {wanted}: {about}{stop}"
 
 
 _KINDS: dict[str, str] = {
@@ -287,7 +289,9 @@ def _free(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the strong
 def _behind(facts: Facts) -> str:
     if not facts.ahead:
         return ""
-    return f", after {facts.ahead} {'task' if facts.ahead == 1 else 'tasks'} that rank before it"
+    if facts.ahead == 1:
+        return ", after one that ranks before it"
+    return f", after {facts.ahead} that rank before it"
 
 
 def _workers(count: int) -> str:

@@ -7,7 +7,6 @@ needs no more memory for a million tasks than for a hundred.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import zip_longest
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -171,7 +170,7 @@ class _Proof:
         audit = Audit(task)
         expected = self._expected(audit, events.of(task.id))
         found = (_result(line, namespace, audit) for line in results.of(task.id))
-        for one, other in zip_longest(expected, found):
+        for one, other in _paired(expected, found):
             audit.result(one, other)
         audit.ledger(ledger)
         audit.end()
@@ -191,6 +190,23 @@ class _Proof:
             expected = audit.event(event)
             if expected is not None:
                 yield expected
+
+
+def _paired(
+    expected: Iterator[ResultRow], found: Iterator[ResultRow]
+) -> Iterator[tuple[ResultRow | None, ResultRow | None]]:
+    """Pair rows by their position; None where one side has none."""
+    one, other = next(expected, None), next(found, None)
+    while one is not None or other is not None:
+        if one is None or (other is not None and other.position < one.position):
+            yield None, other
+            other = next(found, None)
+        elif other is None or one.position < other.position:
+            yield one, None
+            one = next(expected, None)
+        else:
+            yield one, other
+            one, other = next(expected, None), next(found, None)
 
 
 def _result(line: Row, namespace: str, audit: Audit) -> ResultRow:
