@@ -277,8 +277,8 @@ def _free(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the strong
     due = _span(facts.now, facts.due_at)
     if facts.free == 0:
         return (
-            f"It has been due for {due}, and the {_workers(facts.serving)} of its queue have no "
-            f"free slot{_behind(facts)}."
+            f"It has been due for {due}, and the {_workers(facts.serving)} no free "
+            f"slot{_behind(facts)}."
         )
     if facts.deadline is not None and facts.deadline <= facts.now:
         late = _span(facts.now, facts.deadline)
@@ -295,7 +295,9 @@ def _behind(facts: Facts) -> str:
 
 
 def _workers(count: int) -> str:
-    return "one worker" if count == 1 else f"{count} workers"
+    if count == 1:
+        return "one worker of its queue has"
+    return f"{count} workers of its queue have"
 
 
 # --- words --------------------------------------------------------------------------------------

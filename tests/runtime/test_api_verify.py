@@ -93,7 +93,9 @@ CHANGES = {
     "UPDATE runtime_event SET payload = '{' WHERE seq = 3": "event 3 cannot be read",
     "UPDATE runtime_event SET payload = '{}' WHERE seq = 3": "event 3",
     "DELETE FROM runtime_stepresult WHERE position = 1": "the result of call 0.1.0 is missing",
-    "UPDATE runtime_stepresult SET position = 9 WHERE position = 3": "differs from its event in",
+    "UPDATE runtime_stepresult SET position = 9 WHERE position = 3": (
+        "a result of call 0.3.0 is stored, and no event tells of it"
+    ),
     "UPDATE runtime_stepresult SET outcome = 'failed' WHERE position = 1": "in outcome",
     "UPDATE runtime_stepresult SET chain = 'x' WHERE position = 1": "in chain",
     "UPDATE runtime_stepresult SET result = '\"other\"' WHERE position = 1": (

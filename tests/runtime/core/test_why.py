@@ -198,6 +198,10 @@ CASES: dict[str, tuple[str, str]] = {
             "after 40 that rank before it."
         ),
     ),
+    "the only worker full": (
+        say(free=0),
+        "It has been due for 3 s, and the one worker of its queue has no free slot.",
+    ),
     "agent gone": (
         say(agent_known=False),
         "No process here knows its agent 'clerk': see SIGNALBOX_APPS.",
