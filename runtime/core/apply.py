@@ -217,15 +217,15 @@ def _cancelled(checkpoint: Checkpoint, _event: Event) -> Checkpoint:
 
 
 def _doubted(checkpoint: Checkpoint, event: Event) -> Checkpoint:
-    _pending_of(checkpoint, event)
-    return checkpoint
+    pending = replace(_pending_of(checkpoint, event), doubted=True)
+    return replace(checkpoint, pending=pending)
 
 
 def _reconciled(checkpoint: Checkpoint, event: Event) -> Checkpoint:
     pending = _pending_of(checkpoint, event)
     if facts.truth(event.payload, "happened"):
         return _completed(checkpoint, event)
-    again = replace(pending, dispatched=False, unclear=False)
+    again = replace(pending, dispatched=False, unclear=False, doubted=False)
     return replace(checkpoint, state=State.WAITING_TOOL_CALL, pending=again, wait=None)
 
 

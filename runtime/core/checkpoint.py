@@ -7,7 +7,7 @@ conversation are referenced by sequence number or digest, never repeated here.
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from runtime.core.effects import Effect
 from runtime.core.errors import CheckpointUnreadable
@@ -35,6 +35,7 @@ class Pending:
             set for effects that do not leave our database: those did not happen without a result.
         unclear: An earlier attempt may have happened; a later one that says of itself that it
             did not happen does not settle that.
+        doubted: A person was asked whether it happened and has not said so yet.
         again: A confirmed identical write exists and a person allowed this one.
         fallback_for: Call id of the call that this one replaces.
     """
@@ -49,6 +50,7 @@ class Pending:
     attempt: int = 0
     dispatched: bool = False
     unclear: bool = False
+    doubted: bool = False
     again: bool = False
     fallback_for: str | None = None
 
@@ -190,4 +192,18 @@ def _from_body(body: dict[str, Any]) -> Checkpoint:
     if wait is not None:
         wait["back_to"] = State(wait["back_to"])
         body["wait"] = Wait(**wait)
-    return Checkpoint(**body)
+    checkpoint = Checkpoint(**body)
+    for part in (checkpoint, checkpoint.pending, checkpoint.queue, checkpoint.wait):
+        _check_types(part)
+    return checkpoint
+
+
+def _check_types(part: Checkpoint | Pending | Queue | Wait | None) -> None:
+    """Make sure that every field holds what it should: a wrong one would be written on for ever."""
+    for name, kind in _TYPES[type(part)].items() if part is not None else ():
+        value = getattr(part, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            raise TypeError(name)
+
+
+_TYPES = {part: get_type_hints(part) for part in (Checkpoint, Pending, Queue, Wait)}

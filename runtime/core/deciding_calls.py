@@ -181,7 +181,7 @@ def _begin(story: Story, command: c.Begin) -> None:
     pending = story.at.pending
     again: dict[str, Any] = {}
     if pending is not None and pending.dispatched:
-        if MEANINGS[pending.effect].when_unknown is not Unknown.SAME_ID:
+        if pending.doubted or MEANINGS[pending.effect].when_unknown is not Unknown.SAME_ID:
             story.refuse("send a call again that may have happened and cannot be told apart,")
         again = {"redispatch": True}
     story.tell(E.TOOL_CALL_STARTED, _call_id(story), **facts, attempt=_attempt(story), **again)
@@ -246,8 +246,12 @@ def _move(story: Story, command: c.Failed, effect: Effect) -> Move:
     # A downstream that knows our id speaks for all attempts when it refuses for good; one that is
     # busy, or that may have forgotten the id, says nothing of the attempt before.
     final_word = failure.kind is ErrorKind.PERMANENT and effect is Effect.KEYED
-    if isinstance(move, GiveUp) and _was_unclear(story) and not final_word:
+    if not isinstance(move, GiveUp) or not _is_out(story) or final_word:
+        return move
+    if _was_unclear(story):
         return InDoubt(f"an earlier attempt may have happened; the last one: {failure.message}")
+    if not failure.declared:
+        return InDoubt(f"nobody knows whether it happened: {failure.message}")
     return move
 
 

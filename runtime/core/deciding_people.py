@@ -153,6 +153,9 @@ def _go_on(story: Story, command: c.Settle, kind: Kind) -> None:
             by=command.by,
             to=State.WAITING_TOOL_CALL.value,
         )
+    elif pending is not None and pending.doubted:
+        # Another item came between, and whether it happened is still for a person to say.
+        request(story, Kind.IN_DOUBT, f"nobody has said yet whether {pending.tool} happened")
 
 
 def _give_result(story: Story, command: c.Settle, kind: Kind) -> None:
