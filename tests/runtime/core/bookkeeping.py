@@ -100,6 +100,7 @@ class Book:
     named: list[str] = field(default_factory=list)
     operations: dict[str, str] = field(default_factory=dict)
     dispatches: dict[str, int] = field(default_factory=dict)
+    effects: dict[str, Effect] = field(default_factory=dict)
     reviews: dict[str, str] = field(default_factory=dict)
     plans: dict[int, list[c.Decided]] = field(default_factory=dict)
     out: str | None = None
@@ -286,6 +287,7 @@ class Book:
         assert change.effect is not Effect.READ
         assert change.settled is (change.status in {"confirmed", "failed", "reconciled"})
         self.operations[change.operation_id] = change.status
+        self.effects[change.operation_id] = change.effect
         sent = self.dispatches.get(change.operation_id, 0) + change.dispatched
         self.dispatches[change.operation_id] = sent
 
