@@ -24,7 +24,7 @@ from tests.agents_for_tests.hand import Hand
 
 pytestmark = pytest.mark.django_db
 
-ANN = {"by": "human:ann", "reason": "because"}
+ANN: dict[str, Any] = {"by": "human:ann", "reason": "because"}
 
 
 def submit() -> UUID:

@@ -1,6 +1,7 @@
 """Reading: frozen rows, pages that lose and repeat nothing, and why from the database's facts."""
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +18,7 @@ from tests.agents_for_tests.hand import Hand
 
 pytestmark = pytest.mark.django_db
 
-ANN = {"by": "human:ann", "reason": "because"}
+ANN: dict[str, Any] = {"by": "human:ann", "reason": "because"}
 
 
 def submit(**more: object) -> UUID:

@@ -1,6 +1,7 @@
 """The proof: everything that is stored about a task is what its journal says."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,7 +16,7 @@ from tests.agents_for_tests.hand import Hand
 
 pytestmark = pytest.mark.django_db
 
-ANN = {"by": "human:ann", "reason": "because"}
+ANN: dict[str, Any] = {"by": "human:ann", "reason": "because"}
 
 
 def submit() -> UUID:
