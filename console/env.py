@@ -5,6 +5,7 @@ never repeat an address, because it may hold a password.
 """
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,6 +19,7 @@ from runtime.core.errors import SignalboxError
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+_SOURCE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _DJANGO_NAMES = {
     "dbname": "NAME",
     "user": "USER",
@@ -105,6 +107,20 @@ class Environment:
         for origin in found:
             if not origin.startswith(("http://", "https://")):
                 raise SettingRefused(name, f"origins with http:// or https://, not {origin!r}")
+        return found
+
+    def secrets(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Secrets as `source=secret`, separated by commas; a source may have several at once.
+
+        Raises:
+            SettingRefused: One is not written so; the message repeats none of it.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for item in self.listing(name, []):
+            source, _, secret = item.partition("=")
+            if not _SOURCE.fullmatch(source) or not secret:
+                raise SettingRefused(name, "pairs such as callback=secret, separated by commas")
+            found[source] = (*found.get(source, ()), secret)
         return found
 
     def apps(self, name: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The secret key of an installation that was given none: made once, kept in its data folder."""
 
 import contextlib
+import hmac
 import os
 import secrets
 import tempfile
@@ -42,3 +43,8 @@ def _make(path: Path) -> None:
             os.link(made, path)
     finally:
         Path(made).unlink()
+
+
+def derived(secret_key: str, purpose: str) -> str:
+    """Make a secret of the installation's own that is good for one purpose and tells no other."""
+    return hmac.digest(secret_key.encode(), f"signalbox/1/{purpose}".encode(), "sha256").hex()

@@ -13,7 +13,7 @@ from django.conf import global_settings
 from console import env
 from console.embedded.places import database_url, valkey_url
 from console.embedded.services import data_dir_of
-from console.secret import kept_secret
+from console.secret import derived, kept_secret
 
 _env = env.Environment(os.environ)
 _LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
@@ -53,6 +53,15 @@ BROKER_URL = _env.address("BROKER_URL", VALKEY_URL, (*_VALKEY_SCHEMES, "amqp://"
 SIGNALBOX_APPS = _env.apps("SIGNALBOX_APPS")
 SIGNALBOX_LEASE_S = _env.number("SIGNALBOX_LEASE_S", 15.0, above=0.2)
 SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / "artifacts"))
+SIGNALBOX_WEBHOOK_SECRETS = _env.secrets("SIGNALBOX_WEBHOOK_SECRETS")
+# Signed with the secrets named `callback`, else with one made of the installation's own.
+SIGNALBOX_CALLBACK_SECRETS = SIGNALBOX_WEBHOOK_SECRETS.get("callback") or (
+    derived(SECRET_KEY, "callback"),
+)
+# While only this machine may talk to us, receivers on it may be told of the end of tasks.
+SIGNALBOX_CALLBACKS_LOCAL = _env.flag(
+    "SIGNALBOX_CALLBACKS_LOCAL", default=DEBUG or not set(ALLOWED_HOSTS) - set(_LOCAL_HOSTS)
+)
 
 # --- Django -------------------------------------------------------------------------------------
 

@@ -10,9 +10,11 @@ from runtime.api.operating import (
     DeadLetter,
     DeadLetters,
     NothingToRequeue,
+    Readiness,
     Requeued,
     dead,
     queues,
+    readiness,
     refusals,
     requeue,
     set_dead_letters,
@@ -22,6 +24,7 @@ from runtime.api.operating import (
 from runtime.api.process import set_hints
 from runtime.api.reading import (
     Why,
+    callback,
     effects,
     events,
     review,
@@ -29,6 +32,7 @@ from runtime.api.reading import (
     step_results,
     task,
     tasks,
+    versions,
     why,
 )
 from runtime.api.submitting import submit
@@ -42,6 +46,7 @@ from runtime.core.errors import (
 from runtime.core.manifest import Manifest
 from runtime.core.plans import Plan
 from runtime.engine.context import PlanContext
+from runtime.store.callbacks import CallbackView
 from runtime.store.operations import QueueView, RefusalView, WorkerView
 from runtime.store.verify import Problem, Verdict
 from runtime.store.views import (
@@ -60,6 +65,7 @@ from runtime.tools.registry import tool
 __all__ = [
     "Agent",
     "Ambiguous",
+    "CallbackView",
     "Dead",
     "DeadLetter",
     "DeadLetters",
@@ -74,6 +80,7 @@ __all__ = [
     "PlanContext",
     "Problem",
     "QueueView",
+    "Readiness",
     "RefusalView",
     "Requeued",
     "Retryable",
@@ -86,6 +93,7 @@ __all__ = [
     "Why",
     "WorkerView",
     "WrongUsage",
+    "callback",
     "cancel",
     "dead",
     "decide",
@@ -95,6 +103,7 @@ __all__ = [
     "get_agent",
     "pause",
     "queues",
+    "readiness",
     "refusals",
     "requeue",
     "resume",
@@ -109,6 +118,7 @@ __all__ = [
     "tasks",
     "tool",
     "verify",
+    "versions",
     "why",
     "workers",
 ]

@@ -10,7 +10,7 @@ from runtime.api.acting import decide
 from runtime.core.errors import BadIdentifier, UnknownTask, WrongUsage, safe_text
 from runtime.core.reviews import Decision, Kind
 from runtime.engine.submit import as_uuid
-from runtime.store import operations, queries
+from runtime.store import operations, pulse, queries
 from runtime.store import tasks as stored
 from runtime.store import verify as proofs
 from runtime.store.operations import QueueView, RefusalView, WorkerView
@@ -76,6 +76,32 @@ class Requeued:
 
     what: str
     id: str
+
+
+SWEEP_LATE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the database takes writes, and how old the sweep's last sign of life is."""
+
+    sweep_s: float | None
+
+    @property
+    def swept(self) -> bool:
+        """Whether a sweep is at work."""
+        return self.sweep_s is not None and self.sweep_s < SWEEP_LATE_S
+
+
+def readiness() -> Readiness:
+    """Prove that the database takes writes by making one, and look for the sweep.
+
+    Raises:
+        psycopg.Error: The database is away, or takes no writes.
+        django.db.Error: The same.
+    """
+    pulse.beat(pulse.READY)
+    return Readiness(pulse.age_s(pulse.SWEEP))
 
 
 def queues() -> list[QueueView]:

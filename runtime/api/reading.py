@@ -1,5 +1,6 @@
 """Reading tasks and review items; see ``runtime.api``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -7,8 +8,9 @@ from runtime.core.errors import BadIdentifier
 from runtime.core.states import State
 from runtime.core.why import Facts, sentence
 from runtime.engine.submit import as_uuid
-from runtime.store import facts, queries
+from runtime.store import callbacks, facts, queries
 from runtime.store import tasks as stored
+from runtime.store.callbacks import CallbackView
 from runtime.store.views import (
     EffectView,
     EventView,
@@ -88,6 +90,7 @@ def events(
     *,
     after: int = 0,
     limit: int = 200,
+    max_bytes: int | None = None,
     namespace: str = "default",
 ) -> list[EventView]:
     """Give events of a task in order.
@@ -96,6 +99,7 @@ def events(
         id: The task.
         after: Only those with a greater sequence number.
         limit: At most so many, up to 1000.
+        max_bytes: At most so many bytes of stored payload, but always one event if there is one.
         namespace: Where it lives.
 
     Raises:
@@ -103,7 +107,25 @@ def events(
         UnknownTask: There is none in this namespace.
     """
     _check_limit(limit)
-    return queries.events(stored.find(namespace, as_uuid(id)), after, limit)
+    return queries.events(stored.find(namespace, as_uuid(id)), after, limit, max_bytes)
+
+
+def versions(ids: Sequence[UUID]) -> dict[UUID, tuple[int, bool]]:
+    """Tell of each task its version and whether it has ended; for those who wait for a change.
+
+    Tasks that do not exist are left out.  Namespaces are the caller's business.
+    """
+    return queries.versions(ids)
+
+
+def callback(id: str | UUID, *, namespace: str = "default") -> CallbackView | None:  # noqa: A002
+    """Tell whom a task tells of its end, and how that went; None if nobody.
+
+    Raises:
+        BadIdentifier: The id is none.
+        UnknownTask: There is none in this namespace.
+    """
+    return callbacks.of_task(stored.find(namespace, as_uuid(id)))
 
 
 def step_results(

@@ -5,13 +5,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from runtime.api.process import ports, ring
+from runtime.core.callbacks import target
 from runtime.core.errors import KeyReused
 from runtime.core.manifest import Manifest
 from runtime.engine.submit import Request, check_form, prepare, request_digest
-from runtime.store import queries
+from runtime.store import callbacks, queries
 from runtime.store import tasks as stored
 from runtime.store.views import TaskView
 
@@ -28,6 +30,7 @@ def submit(  # noqa: PLR0913 (the parts of one request)
     priority: int = 0,
     not_before: datetime | None = None,
     created_by: str = "system",
+    callback_url: str | None = None,
 ) -> TaskView:
     """Create a task; the same key with the same request gives the task there is.
 
@@ -42,6 +45,7 @@ def submit(  # noqa: PLR0913 (the parts of one request)
         priority: Lower numbers go first, from -1000 to 1000.
         not_before: The earliest start; its deadline counts from then.
         created_by: Who asks, like ``human:ann``.
+        callback_url: Whom to tell, by a signed POST, that the task has ended.
 
     Raises:
         UnknownAgent: Nobody has this name.
@@ -52,6 +56,7 @@ def submit(  # noqa: PLR0913 (the parts of one request)
         ApprovalNotPossible: A tool would have to ask a person.
         KeyReused: The key was used with another request.
         BadIdentifier: Key, namespace, labels, priority or instant are not usable.
+        CallbackRefused: The callback address is not one that may be called.
     """
     request = Request(
         agent=agent,
@@ -64,8 +69,11 @@ def submit(  # noqa: PLR0913 (the parts of one request)
         priority=priority,
         not_before=not_before,
         created_by=created_by,
+        callback_url=callback_url,
     )
     check_form(request)
+    if callback_url is not None:
+        target(callback_url, local=settings.SIGNALBOX_CALLBACKS_LOCAL)
     with transaction.atomic():
         mark = request_digest(request)
         # Looked up first: a repetition is answered even if the agent has changed since.
@@ -89,6 +97,8 @@ def _create(request: Request, mark: str) -> UUID:
     ports.clock.hear(stored.database_now())
     new = prepare(request, ports, mark)
     task_id = stored.create(new)
+    if request.callback_url is not None and task_id == new.id:
+        callbacks.register(task_id, new.namespace, request.callback_url)
     if new.not_before is None:
         ring(new.queue, task_id)
     return task_id

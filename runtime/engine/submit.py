@@ -43,6 +43,7 @@ class Request:
         priority: Lower numbers go first; 0 is usual.
         not_before: The earliest start.
         created_by: Who asks.
+        callback_url: Whom to tell of its end.
     """
 
     agent: str
@@ -55,6 +56,7 @@ class Request:
     priority: int
     not_before: datetime | None
     created_by: str
+    callback_url: str | None = None
 
 
 def check_form(request: Request) -> None:
@@ -100,7 +102,7 @@ def request_digest(request: Request) -> str:
     if isinstance(manifest, Manifest):
         manifest = manifest.model_dump(mode="json", exclude_unset=True)
     not_before = request.not_before
-    whole = {
+    whole: dict[str, object] = {
         "agent": request.agent,
         "input": request.input,
         "manifest": manifest,
@@ -109,6 +111,8 @@ def request_digest(request: Request) -> str:
         "priority": request.priority,
         "not_before": not_before.astimezone(UTC).isoformat() if not_before else None,
     }
+    if request.callback_url is not None:
+        whole["callback_url"] = request.callback_url
     return digest(digest_key(request.namespace), "request", canonical(encode(whole).text))
 
 

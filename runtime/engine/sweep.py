@@ -11,7 +11,7 @@ from uuid import UUID
 
 from runtime.engine import levers
 from runtime.engine.ports import CrashPoint, Ports
-from runtime.store import artifacts, claims, leases
+from runtime.store import artifacts, claims, leases, pulse
 from runtime.store.session import AGAIN, LOST, execute, forget_connection
 
 _LOG = logging.getLogger("runtime.sweep")
@@ -37,6 +37,7 @@ class Sweep:
 
     EVERY_S = 0.5
     AGAIN_S = 5.0
+    BEAT_EVERY = 4
     COLLECT_EVERY = 600
     COLLECT_AFTER_S = 86_400.0
 
@@ -78,6 +79,8 @@ class Sweep:
         self._ports.crash(CrashPoint.IN_SWEEP)
         called = self._call_out()
         heard = self._hear()
+        if self._rounds % self.BEAT_EVERY == 0:
+            pulse.beat(pulse.SWEEP)
         self._rounds += 1
         if self._rounds % self.COLLECT_EVERY == 0:
             artifacts.collect(self.COLLECT_AFTER_S)

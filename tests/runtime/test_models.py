@@ -16,6 +16,8 @@ from runtime.models import (
     Artifact,
     ArtifactRef,
     Breaker,
+    Callback,
+    Callback,
     Event,
     Inbox,
     Manifest,
@@ -110,6 +112,13 @@ def letter(**other: Any) -> Inbox:
     return Inbox.objects.create(**facts | other)
 
 
+def callback(**other: Any) -> Callback:
+    facts = {"url": "https://example.org"}
+    if "task" not in other:
+        other["task"] = task()
+    return Callback.objects.create(**facts | other)
+
+
 def worker(**other: Any) -> Worker:
     facts = {"host": "h", "pid": 1, "queues": [], "slots": 1, "expires_at": timezone.now()}
     return Worker.objects.create(**facts | other)
@@ -183,6 +192,10 @@ BROKEN: list[tuple[str, Callable[[], object]]] = [
     ("review_one_open_per_task", two_of_one_task(review)),
     ("review_decided_names_its_decider", lambda: review(status="decided", decision="abort")),
     ("inbox_event_is_stored_once", two_of_one_task(letter)),
+    ("callback_is_settled_once", lambda: callback(delivered_at=NOW, given_up_at=NOW)),
+    ("callback_settled_is_not_due", lambda: callback(due_at=NOW, delivered_at=NOW)),
+    ("callback_settled_is_not_due", lambda: callback(due_at=NOW, given_up_at=NOW)),
+    ("runtime_callback_pkey", two_of_one_task(callback)),
     ("worker_state_is_known", lambda: worker(state="asleep")),
     ("worker_ended_iff_gone", lambda: worker(state="dead")),
     ("worker_ended_iff_gone", lambda: worker(ended_at=NOW)),
@@ -195,6 +208,14 @@ BROKEN: list[tuple[str, Callable[[], object]]] = [
         lambda: ArtifactRef.objects.bulk_create([reference(), reference()]),
     ),
     ("runtime_manifest_pkey", lambda: Manifest.objects.bulk_create([pinned(), pinned()])),
+    (
+        "callback_is_settled_once",
+        lambda: Callback.objects.create(task=task(), url="u", delivered_at=NOW, given_up_at=NOW),
+    ),
+    (
+        "callback_settled_is_not_due",
+        lambda: Callback.objects.create(task=task(), url="u", delivered_at=NOW, due_at=NOW),
+    ),
     ("runtime_breaker_pkey", lambda: Breaker.objects.bulk_create([breaker(), breaker()])),
 ]
 
@@ -298,10 +319,14 @@ def test_times_of_new_rows_come_from_the_databases_one_clock() -> None:
     assert len(defaults) >= 10
 
 
-def test_every_row_has_a_namespace() -> None:
-    for model in apps.get_app_config("runtime").get_models():
-        fields = {field.name for field in model._meta.get_fields()}
-        assert "namespace" in fields or model.__name__ == "Namespace", model
+def test_every_row_has_a_namespace_but_those_about_the_installation() -> None:
+    without = {
+        model.__name__
+        for model in apps.get_app_config("runtime").get_models()
+        if "namespace" not in {field.name for field in model._meta.get_fields()}
+    }
+
+    assert without == {"Namespace", "Pulse"}
 
 
 def test_every_stored_payload_names_its_codec() -> None:

@@ -1,4 +1,4 @@
-"""``manage.py sweep``: the process that buries the dead and calls out what is due."""
+"""``manage.py sweep``: the process that buries the dead and calls out and tells what is due."""
 
 import threading
 from typing import Any
@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from runtime.actors.broker import BrokerHints
+from runtime.engine.courier import Courier, CourierOptions
 from runtime.engine.ports import Ports
 from runtime.engine.process import log_to_stderr, until_told_to_stop
 from runtime.engine.sweep import Sweep
@@ -15,14 +16,24 @@ from runtime.engine.sweep import Sweep
 class Command(BaseCommand):
     """Sweep until told to stop; two may run at once."""
 
-    help = "Bury dead workers and call out due tasks until told to stop; two may run at once."
+    help = (
+        "Bury dead workers, call out due tasks, deliver callbacks until told to stop; "
+        "two may run at once."
+    )
 
-    def handle(self, *_args: Any, **_options: Any) -> None:  # noqa: ANN401 (Django's signature)
+    def handle(self, *_args: Any, **_options: Any) -> None:
         """Run the sweep."""
         log_to_stderr()
-        sweep = Sweep(Ports(hints=BrokerHints()), settings.SIGNALBOX_LEASE_S)
-        thread = threading.Thread(target=sweep.run, name="sweep", daemon=True)
-        thread.start()
+        ports = Ports(hints=BrokerHints())
+        rounds: list[Sweep | Courier] = [
+            Sweep(ports, settings.SIGNALBOX_LEASE_S),
+            Courier(ports, CourierOptions.from_settings()),
+        ]
+        threads = [threading.Thread(target=each.run, daemon=True) for each in rounds]
+        for thread in threads:
+            thread.start()
         until_told_to_stop()
-        sweep.stop()
-        thread.join(5)
+        for each in rounds:
+            each.stop()
+        for thread in threads:
+            thread.join(5)
