@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from runtime.core.errors import BadIdentifier
+from runtime.core.errors import BadIdentifier, UnknownTask
 from runtime.core.states import State
 from runtime.core.why import Facts, sentence
 from runtime.engine.submit import as_uuid
@@ -68,7 +68,20 @@ def tasks(  # noqa: PLR0913 (one filter each)
     """
     before = as_uuid(cursor, "cursor") if cursor else None
     _check_limit(limit)
-    return queries.tasks(namespace, _state(state), agent, q, before, limit)
+    wanted = _state(state)
+    found = _by_id(namespace, q) if q else None
+    if found is None:
+        return queries.tasks(namespace, wanted, agent, q, before, limit)
+    fits = found.state == (wanted or found.state) and found.agent == (agent or found.agent)
+    return Page((found,) if fits else (), None)
+
+
+def _by_id(namespace: str, q: str) -> TaskView | None:
+    """Find the task whose whole id was asked for: a lookup instead of a search."""
+    try:
+        return queries.brief(namespace, as_uuid(q))
+    except (BadIdentifier, UnknownTask):
+        return None
 
 
 def _state(name: str | None) -> State | None:
@@ -168,7 +181,9 @@ def reviews(
     status: str | None = "open",
     limit: int = 200,
 ) -> list[ReviewView]:
-    """List requests for a person's decision, the longest waiting first; status None for all.
+    """List requests for a person's decision; status None for all.
+
+    Open ones come the longest waiting first, others the newest first.
 
     Raises:
         BadIdentifier: The limit is not usable.

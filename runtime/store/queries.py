@@ -104,7 +104,7 @@ WITH held AS MATERIALIZED (
 _SEARCH = """
 AND EXISTS (
     SELECT 1 FROM runtime_taskspec q WHERE q.task_id = t.id
-      AND (q.key = %(q)s OR q.task_id::text = lower(%(q)s) OR q.search_text ILIKE %(like)s))
+      AND (q.key = %(q)s OR q.search_text ILIKE %(like)s))
 """
 
 
@@ -122,7 +122,7 @@ def tasks(  # noqa: PLR0913, PLR0917 (one filter each)
         namespace: Where.
         state: Only those in this state.
         agent: Only those of this agent.
-        q: Only those whose id, key or words match.
+        q: Only those whose key or words match.
         before: Only those older than this one.
         limit: Rows of a page.
     """
@@ -330,20 +330,23 @@ def reviews(
     kinds: Sequence[str] | None,
     limit: int,
 ) -> list[ReviewView]:
-    """List review items, the longest waiting first."""
+    """List review items: open ones the longest waiting first, others the newest first."""
+    is_open = status == "open"
+    order = "opened_at, id" if is_open else "id DESC"
+    # The items are chosen before their tasks are joined, so that only those on the page are read.
+    chosen = (
+        "SELECT * FROM runtime_review WHERE namespace = %(namespace)s "  # noqa: S608 (our own words)
+        + ("AND status = 'open' " if is_open else "")
+        + ("AND status = %(status)s " if status and not is_open else "")
+        + ("AND kind = ANY (%(kinds)s::text[]) " if kinds is not None else "")
+        + f"ORDER BY {order} LIMIT %(limit)s"
+    )
+    ordered = ", ".join(f"r.{column}" for column in order.split(", "))
     rows = execute(
-        _REVIEW
-        + "WHERE r.namespace = %(namespace)s "
-        + ("AND r.status = 'open' " if status == "open" else "")
-        + ("AND r.status = %(status)s " if status not in {None, "open"} else "")
-        + ("AND r.kind = ANY (%(kinds)s::text[]) " if kinds is not None else "")
-        + "ORDER BY r.opened_at, r.id LIMIT %(limit)s",
-        {
-            "namespace": namespace,
-            "status": status,
-            "kinds": list(kinds or ()),
-            "limit": limit,
-        },
+        f"WITH chosen AS MATERIALIZED ({chosen}) "
+        + _REVIEW.replace("runtime_review r", "chosen r")
+        + f"ORDER BY {ordered}",
+        {"namespace": namespace, "status": status, "kinds": list(kinds or ()), "limit": limit},
     )
     return [_review(row) for row in rows]
 
