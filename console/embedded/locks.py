@@ -61,6 +61,24 @@ def exclusive(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Hold the lock on `path` if nobody else does; tells whether that is so."""
+    descriptor = _open(path)
+    try:
+        yield _try(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _open(path: Path) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if os.geteuid() == 0:

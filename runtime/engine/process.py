@@ -13,6 +13,7 @@ def log_to_stderr() -> None:
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
     )
     logging.getLogger("dramatiq").setLevel(logging.ERROR)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def until_told_to_stop(worn_out: Callable[[], bool] = lambda: False) -> bool:

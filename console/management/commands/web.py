@@ -1,0 +1,48 @@
+"""``manage.py web``: one web server process."""
+
+import importlib.util
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+import uvicorn
+from django.core.asgi import get_asgi_application
+from django.core.management.base import BaseCommand
+
+from console.supervisor.listening import listen
+
+#: Requests under way get so long when the server is told to stop.
+GRACE_S = 5
+APPLICATION = "console.asgi:application"
+
+
+class Command(BaseCommand):
+    """Serve the console until told to stop."""
+
+    help = "Serve the console and its API until told to stop: one process, for production."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000, help="default: 8000")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        """Listen and serve."""
+        with listen(options["host"], options["port"]) as socket:
+            config = uvicorn.Config(
+                APPLICATION if _has_pages() else get_asgi_application(),
+                lifespan="off",
+                timeout_graceful_shutdown=GRACE_S,
+                access_log=False,
+                log_level="info",
+                server_header=False,
+            )
+            # The server hands the signal that ended it on to whoever listened before.
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_IGN)
+            uvicorn.Server(config).run(sockets=[socket])
+
+
+def _has_pages() -> bool:
+    return importlib.util.find_spec("console.asgi") is not None
