@@ -97,6 +97,8 @@ class Worker:
         """Start; must hold: this process has no other threads yet (a witness is forked)."""
         self._recorder.fork(self._lease.id, self.options.direct_url)
         self._lease.start()
+        self._breakers.refresh()
+        forget_connection()
         self._pool.start()
         if self._only is None:
             self.look()
@@ -117,6 +119,9 @@ class Worker:
         """Claim nothing more, let running steps reach their next commit, give the tasks back."""
         self.stopping = True
         until_s = self.ports.clock.boottime_s() + self.options.grace_s
+        # A claim that is under way must come in first, or its tasks would be left lying.
+        if self._claiming.acquire(timeout=self.options.grace_s):
+            self._claiming.release()
         with self._empty:
             while self._held and self.ports.clock.boottime_s() < until_s:
                 self._empty.wait(0.2)
@@ -143,7 +148,7 @@ class Worker:
         if not self._claiming.acquire(blocking=False):
             return
         try:
-            room = self._room()
+            room = 0 if self.stopping else self._room()
             if room <= 0 or not self._lease.holds():
                 return
             self._more = False
