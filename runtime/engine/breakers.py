@@ -5,15 +5,17 @@ workers need not run into the same wall.
 """
 
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from runtime.core.breaker import Breaker, ParkUntil, admit, record
+from runtime.core.breaker import Breaker, BreakerState, ParkUntil, admit, record
 from runtime.core.retry import ErrorKind, Failure
 from runtime.engine.ports import Ports
 from runtime.store import health
 
 type Key = tuple[str, str]
 _CLOSED = Breaker()
+_PROBE_ANSWERS_S = 5.0
+"""Others look again about so long after a probe went out, and not when it would count as lost."""
 
 
 class Breakers:
@@ -24,15 +26,21 @@ class Breakers:
         self._ports = ports
         self._lock = threading.Lock()
         self._known: dict[Key, Breaker] = {}
+        self._heard: dict[Key, datetime] = {}
 
     def refresh(self) -> None:
-        """Take over what other workers have found out."""
-        stored = {(ns, tool): Breaker.from_dict(body) for ns, tool, body, _ in health.breakers()}
+        """Take over what other workers have found out since the last time.
+
+        What was heard before is not news: the probe that we sent since then would be forgotten, and
+        its answer would close nothing.
+        """
+        stored = health.breakers()
         with self._lock:
-            for key, breaker in stored.items():
-                mine = self._known.get(key, _CLOSED)
-                if breaker.until != mine.until or breaker.state != mine.state:
-                    self._known[key] = breaker
+            for namespace, tool, body, at in stored:
+                key = namespace, tool
+                if key not in self._heard or self._heard[key] < at:
+                    self._heard[key] = at
+                    self._known[key] = Breaker.from_dict(body)
 
     def admit(self, key: Key) -> float:
         """Ask whether a call may go out; gives the seconds to wait, 0 to go on."""
@@ -42,7 +50,10 @@ class Breakers:
         with self._lock:
             answer = admit(self._known[key], now, self._ports.chance.random())
             if isinstance(answer, ParkUntil):
-                return max((answer.at - now) / timedelta(seconds=1), 0.1)
+                wait_s = max((answer.at - now) / timedelta(seconds=1), 0.1)
+                if self._known[key].state is BreakerState.HALF_OPEN:
+                    wait_s = min(wait_s, _PROBE_ANSWERS_S * (1 + self._ports.chance.random()))
+                return wait_s
             self._known[key] = answer.breaker
         return 0.0
 
@@ -58,4 +69,6 @@ class Breakers:
             after = record(before, ok=failure is None, now=self._ports.clock.now())
             self._known[key] = after
         if after.state != before.state:
-            health.store_breaker(*key, after.as_dict())
+            at = health.store_breaker(*key, after.as_dict())
+            with self._lock:
+                self._heard[key] = at

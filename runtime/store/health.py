@@ -11,24 +11,30 @@ from runtime.store.session import execute
 
 def load_breaker(namespace: str, tool: str) -> dict[str, object] | None:
     """Read a tool's breaker."""
-    text = "SELECT body FROM runtime_breaker WHERE namespace = %s AND tool = %s"
+    text = "SELECT body::text FROM runtime_breaker WHERE namespace = %s AND tool = %s"
     rows = execute(text, (namespace, tool))
-    return rows[0][0] if rows else None
+    return json.loads(rows[0][0]) if rows else None
 
 
-def store_breaker(namespace: str, tool: str, body: dict[str, object]) -> None:
-    """Write a tool's breaker; the last writer wins, all of them have seen failures."""
-    execute(
+def store_breaker(namespace: str, tool: str, body: dict[str, object]) -> datetime:
+    """Write a tool's breaker and give the time of it; the last writer wins."""
+    rows = execute(
         "INSERT INTO runtime_breaker (namespace, tool, body, updated_at) "
         "VALUES (%s, %s, %s::jsonb, runtime_now()) ON CONFLICT (namespace, tool) "
-        "DO UPDATE SET body = EXCLUDED.body, updated_at = runtime_now()",
+        "DO UPDATE SET body = EXCLUDED.body, updated_at = runtime_now() RETURNING updated_at",
         (namespace, tool, json.dumps(body)),
     )
+    at: datetime = rows[0][0]
+    return at
 
 
 def breakers() -> list[tuple[str, str, dict[str, object], datetime]]:
     """List all breakers that were ever stored."""
-    return execute("SELECT namespace, tool, body, updated_at FROM runtime_breaker ORDER BY 1, 2")  # type: ignore[return-value]
+    # As text: Django's connections do not read jsonb, the one of the lease does.
+    rows = execute(
+        "SELECT namespace, tool, body::text, updated_at FROM runtime_breaker ORDER BY 1, 2"
+    )
+    return [(namespace, tool, json.loads(body), at) for namespace, tool, body, at in rows]
 
 
 def keep_progress(holder: Holder, namespace: str, call_id: str, progress: object) -> bool:
