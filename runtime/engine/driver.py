@@ -128,6 +128,9 @@ class Driver:
         try:
             if first is not None:
                 self._write(first)
+            if not self.desk.parked and self.desk.at.state is not State.INITIALIZED:
+                # A deploy may have come between the claim before and this one.
+                self._look_for_drift()
             yield from self._live()
         except LeaseLost as lost:
             evidence = self._outcome.value if isinstance(self._outcome, Returned) else None
