@@ -106,7 +106,7 @@ def test_a_kill_at_any_point_repeats_no_effect_and_loses_none(
         seen = f"{hand} {victim.case}: {row.state}, {effects} effects, {site.story(victim.task)}"
         if hand in ONCE and row.state == "waiting_human":
             assert effects <= 1, seen
-            assert _asks(site, victim.task) == "in_doubt", seen
+            assert site.asks(victim.task) == "in_doubt", seen
         else:
             assert row.state == "terminated_success", seen
             assert effects == (0 if hand in READS else 1), seen
@@ -127,7 +127,7 @@ def test_when_the_witness_dies_too_the_sweep_finds_out_by_itself(
         row, effects = rows[victim.task], counted.get(victim.order_id, 0)
         assert row.deaths == 0
         assert effects <= 1
-        assert row.ended or _asks(site, victim.task) == "in_doubt"
+        assert row.ended or site.asks(victim.task) == "in_doubt"
 
 
 @pytest.mark.parametrize("hand", ONCE)
@@ -152,8 +152,3 @@ def test_a_person_who_tells_what_happened_ends_the_doubt(
     counted = count_effects(desk, hand)
     assert [counted[victim.order_id] for victim in victims] == [1, 1]
     site.check(*(victim.task for victim in victims))
-
-
-def _asks(site: Site, task: UUID) -> str | None:
-    item = site.review(task)
-    return item[1] if item else None

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
@@ -176,7 +176,7 @@ class Site:
             "FROM runtime_task WHERE id = ANY(%s) ORDER BY id",
             (list(task_ids),),
         )
-        return [_row(*facts) for facts in found]
+        return [_row(facts) for facts in found]
 
     def settle(
         self, *task_ids: UUID, timeout_s: float = PATIENCE_S, sweep: bool = False
@@ -229,6 +229,11 @@ class Site:
         )
         return found[0] if found else None
 
+    def asks(self, task_id: UUID) -> str | None:
+        """Give the kind of the open review item; None if there is none."""
+        item = self.review(task_id)
+        return item[1] if item else None
+
     def decide(self, task_id: UUID, decision: str, **arguments: Any) -> None:
         """Decide the open review item as a person, and obey it."""
         item = self.review(task_id)
@@ -245,6 +250,7 @@ class Site:
         event_id = str(self._ports.chance.uuid7(self._ports.clock.now()))
         by = "human:test"
         inbox.deliver(task_id, kind, payload, actor=by, source="test", event_id=event_id, held=held)
+        levers.hear(self._ports)
         levers.apply_now(self._ports, task_id)
 
     def check(self, *task_ids: UUID) -> None:
@@ -350,9 +356,10 @@ class Site:
         self.forks.clear()
 
 
-def _row(*facts: Any) -> Row:
-    *plain, text, mark, due_in_s = facts
-    return Row(*plain, cp.decode(plain[0], text, mark), due_in_s)
+def _row(facts: Sequence[Any]) -> Row:
+    task_id, state, version, epoch, owner, deaths, text, mark, due_in_s = facts
+    at = cp.decode(task_id, text, mark)
+    return Row(task_id, state, version, epoch, owner, deaths, at, due_in_s)
 
 
 def _value(row: tasks.Result) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection
 
 from runtime.core.errors import Ambiguous, Permanent, Retryable
+from runtime.examples.aftersales import client
 from runtime.tools.context import ToolContext
 from runtime.tools.registry import tool
 from tests.support.engine_agents.hands import LOCAL_TABLE, ask
@@ -85,6 +86,12 @@ def hang_local(diary: str, order_id: str, *, ctx: ToolContext) -> str:
 def drip(order_id: str) -> Any:
     """Read an answer that may never end."""
     return ask("GET", f"/orders/{order_id}")
+
+
+@tool(effect="read", timeout_s=SHORT_S)
+async def drip_async(order_id: str) -> Any:
+    """Read an answer that may never end."""
+    return await client.get_order(order_id)
 
 
 @tool(effect="read", timeout_s=SHORT_S)
@@ -186,7 +193,7 @@ def apart(diary: str) -> int:
     return os.getpid()
 
 
-@tool(effect="read", timeout_s=2, attempts=1, isolate=True)
+@tool(effect="read", timeout_s=4, attempts=1, isolate=True)
 def hang_apart(diary: str) -> str:
     """Hang in a process of its own."""
     Diary(diary).note("hung")
@@ -296,6 +303,7 @@ MANNERS = (
     hang_once,
     hang_local,
     drip,
+    drip_async,
     stubborn,
     block_loop,
     flaky,
