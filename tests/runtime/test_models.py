@@ -17,7 +17,6 @@ from runtime.models import (
     ArtifactRef,
     Breaker,
     Callback,
-    Callback,
     Event,
     Inbox,
     Manifest,
@@ -208,14 +207,6 @@ BROKEN: list[tuple[str, Callable[[], object]]] = [
         lambda: ArtifactRef.objects.bulk_create([reference(), reference()]),
     ),
     ("runtime_manifest_pkey", lambda: Manifest.objects.bulk_create([pinned(), pinned()])),
-    (
-        "callback_is_settled_once",
-        lambda: Callback.objects.create(task=task(), url="u", delivered_at=NOW, given_up_at=NOW),
-    ),
-    (
-        "callback_settled_is_not_due",
-        lambda: Callback.objects.create(task=task(), url="u", delivered_at=NOW, due_at=NOW),
-    ),
     ("runtime_breaker_pkey", lambda: Breaker.objects.bulk_create([breaker(), breaker()])),
 ]
 
