@@ -260,7 +260,8 @@ class Book:
             if passage.event.type is E.REVIEW_CLOSED:
                 wait = passage.before.wait
                 assert wait is not None
-                self.given_back += self.now - datetime.fromisoformat(wait.since)
+                waited = self.now - datetime.fromisoformat(wait.since)
+                self.given_back += max(waited, timedelta())
         assert records.ended is (decision.after.state in TERMINAL)
 
     def _name_calls(self, event: Event) -> None:
