@@ -10,10 +10,12 @@ from rich.console import Console
 
 from runtime import api
 from runtime.management import base
-from runtime.management.base import ACCOUNT, CHANNEL, SignalboxCommand
+from runtime.management.base import CHANNEL, SignalboxCommand
 
 _LONGEST_LOOK_S = 0.5
 _PAGE = 1000
+_LONGEST_FACTS = 160
+_FOR_MACHINES = {"call_id", "to", "incarnation", "since", "back_to", "allowed"}
 
 
 class Command(SignalboxCommand):
@@ -93,7 +95,7 @@ class Command(SignalboxCommand):
             title=options["title"],
             priority=_signed("--priority", options["priority"]),
             namespace=options["namespace"],
-            created_by=ACCOUNT,
+            created_by=api.account("submit_tasks"),
         )
         if wait_s is None:
             self._show_task(api.task(view.id, namespace=view.namespace))
@@ -177,7 +179,7 @@ class Command(SignalboxCommand):
         def people(console: Console) -> None:
             rows = base.table("seq", "at", "event", "call", "facts", wide=("facts",))
             for event in found:
-                told = base.plain(base.short(event.payload, 160))
+                told = base.plain(_told(event.payload))
                 at = f"{event.at:%H:%M:%S.%f}"[:-3]
                 rows.add_row(str(event.seq), at, event.type, event.call_id or "", told)
             console.print(rows)
@@ -226,11 +228,23 @@ class Command(SignalboxCommand):
         view = lever(
             options["id"],
             reason=options["reason"],
-            by=ACCOUNT,
+            by=api.account("act_on_tasks"),
             namespace=options["namespace"],
             **more,
         )
         self._show_task(api.task(view.id, namespace=view.namespace))
+
+
+def _told(payload: Any) -> str:
+    """Say what an event tells people: digests and internal names are for machines."""
+    if not isinstance(payload, dict):
+        return base.short(payload, _LONGEST_FACTS)
+    parts = [
+        f"{name}: {base.short(value, 60)}"
+        for name, value in payload.items()
+        if name not in _FOR_MACHINES and not name.endswith("digest")
+    ]
+    return base.short(", ".join(parts), _LONGEST_FACTS)
 
 
 def _signed(what: str, text: str) -> int:
