@@ -202,9 +202,28 @@ def _services(command: Any, name: str) -> Iterator[None]:
             migrates = getattr(command, "needs_migrations", name not in WITHOUT_MIGRATIONS)
             if migrates and not os.environ.get("DATABASE_URL"):
                 migrate_once()
+            if getattr(command, "acts", False):
+                _act_for_token()
             yield
         finally:
             connections.close_all()
+
+
+def _act_for_token() -> None:
+    """Have the command act as the owner of the API token in the environment, with its rights.
+
+    Raises:
+        TokenRefused: There is a token and it is not valid.
+    """
+    token = os.environ.get("SIGNALBOX_TOKEN", "").strip()
+    if not token:
+        return
+    from console.access import Permission, allowed
+    from console.tokens import bearer_of
+    from runtime import api
+
+    bearer = bearer_of(token)
+    api.act_as(bearer.user.get_username(), lambda right: allowed(bearer, Permission(right)))
 
 
 def _say(sentence: str, status: int) -> int:

@@ -7,5 +7,6 @@ what they did.
 from console.models.audit import AuditEntry
 from console.models.people import Preferences
 from console.models.signin import SigninLink
+from console.models.tokens import ApiToken
 
-__all__ = ["AuditEntry", "Preferences", "SigninLink"]
+__all__ = ["ApiToken", "AuditEntry", "Preferences", "SigninLink"]

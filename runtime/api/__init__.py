@@ -4,6 +4,7 @@ Every function is one transaction, takes keywords, and gives frozen rows.  Error
 ``runtime.core.errors``; each says in one sentence what happened and what to do.
 """
 
+from runtime.api.account import NotPermitted, account, act_as
 from runtime.api.acting import cancel, decide, pause, resume, retry
 from runtime.api.operating import (
     Dead,
@@ -73,6 +74,7 @@ __all__ = [
     "EffectView",
     "EventView",
     "Manifest",
+    "NotPermitted",
     "NothingToRequeue",
     "Page",
     "Permanent",
@@ -93,6 +95,8 @@ __all__ = [
     "Why",
     "WorkerView",
     "WrongUsage",
+    "account",
+    "act_as",
     "callback",
     "cancel",
     "dead",

@@ -9,9 +9,8 @@ import math
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime
-from enum import Enum
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,12 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from runtime.api import SignalboxError, WrongUsage
-from runtime.core.payloads import ArtifactRef, Unstorable
+from runtime.core.plain import jsonable
 
-ACCOUNT = "human:local"
-"""Who decides on the command line, until there are tokens with owners."""
 CHANNEL = "cli"
-_SAFE = 2**53
 _WIDTH = 100
 
 type Work = Callable[[dict[str, Any]], None]
@@ -58,6 +54,8 @@ class SignalboxCommand(BaseCommand):
         "--skip-checks",
     }
     requires_system_checks = ()
+    acts = True
+    """Does what it does as the owner of the API token in the environment, if there is one."""
 
     def leaf(self, parsers: Any, name: str, work: Work, help_text: str) -> CommandParser:
         """Add one command of a group."""
@@ -167,46 +165,6 @@ def short(value: object, limit: int = 200) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def jsonable(value: Any) -> Any:
-    """Give any value in JSON: ids, instants and integers beyond 2^53 as text."""
-    match value:
-        case Mapping():
-            return {str(jsonable(key)): jsonable(inner) for key, inner in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [jsonable(inner) for inner in value]
-        case ArtifactRef():
-            return {"artifact": value.handle, "size": value.size, "preview": _whole(value.preview)}
-        case Unstorable():
-            return {"unstorable": value.type_name, "preview": _whole(value.preview)}
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return {f.name: jsonable(getattr(value, f.name)) for f in fields(value)}
-        case _:
-            return _leaf(value)
-
-
-def _leaf(value: Any) -> Any:  # noqa: PLR0911 (one line per kind of value)
-    match value:
-        case Enum():
-            return _leaf(value.value)
-        case None | bool():
-            return value
-        case int():
-            return value if -_SAFE < value < _SAFE else str(value)
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case datetime() | date():
-            return value.isoformat()
-        case bytes():
-            return {"bytes": value.hex()}
-        case _:
-            return _whole(str(value))
-
-
-def _whole(text: str) -> str:
-    """Standard output is UTF-8, which has no lone surrogates."""
-    return text.encode(errors="replace").decode() if not text.isascii() else text
-
-
 def read_json(what: str, text: str) -> Any:
     """Read JSON from an argument: itself, ``@FILE``, or ``-`` for standard input.
 
@@ -274,7 +232,6 @@ def whole(what: str, text: str, *, least: int = 0) -> int:
 
 
 __all__ = [
-    "ACCOUNT",
     "CHANNEL",
     "SignalboxCommand",
     "SignalboxError",

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from runtime import api
 from runtime.management import base
-from runtime.management.base import ACCOUNT, CHANNEL, SignalboxCommand
+from runtime.management.base import CHANNEL, SignalboxCommand
 
 
 class Command(SignalboxCommand):
@@ -53,7 +53,7 @@ class Command(SignalboxCommand):
         done = api.requeue(
             options["id"],
             reason=options["reason"],
-            by=ACCOUNT,
+            by=api.account("act_on_tasks"),
             channel=CHANNEL,
             namespace=options["namespace"],
         )

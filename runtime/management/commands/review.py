@@ -8,7 +8,7 @@ from rich.console import Console
 from runtime import api
 from runtime.core.reviews import Decision, Kind, meaning
 from runtime.management import base
-from runtime.management.base import ACCOUNT, CHANNEL, SignalboxCommand
+from runtime.management.base import CHANNEL, SignalboxCommand
 
 
 class Command(SignalboxCommand):
@@ -90,7 +90,7 @@ class Command(SignalboxCommand):
         self.show({"review": item, "offers": offers}, people)
 
     def decide(self, options: dict[str, Any]) -> None:
-        """Decide one item as the local account."""
+        """Decide one item as the owner of the API token, else as the account ``local``."""
         text, situation = options["arguments"], options["situation"]
         arguments = base.read_json("--args", text) if text is not None else None
         if arguments is not None and not isinstance(arguments, dict):
@@ -99,7 +99,7 @@ class Command(SignalboxCommand):
             options["id"],
             options["decision"],
             reason=options["reason"],
-            by=ACCOUNT,
+            by=api.account("decide_reviews"),
             channel=CHANNEL,
             arguments=arguments,
             situation=base.whole("--situation", situation, least=1) if situation else None,
