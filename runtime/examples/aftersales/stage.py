@@ -21,6 +21,8 @@ import psutil
 from runtime.core.errors import SignalboxError
 
 ROOT = Path(__file__).resolve().parents[3]
+MANAGE = ROOT / "manage.py"
+LEASH = "runtime.examples.aftersales.leash"
 STOP_GRACE_S = 8.0
 #: A killed worker's witness writes the death down before it ends.
 WITNESS_GRACE_S = 5.0
@@ -50,13 +52,13 @@ class Child:
     """One process; started at once, and again after it has ended."""
 
     def __init__(
-        self, name: str, arguments: Sequence[str], env: Mapping[str, str], log: Path
+        self, name: str, command: Sequence[str], env: Mapping[str, str], log: Path
     ) -> None:
         self.name = name
         self.log = log
         #: How often it was started anew because it had ended by itself.
         self.restarts = 0
-        self._arguments = arguments
+        self._command = command
         self._env = dict(env)
         self._descendants: list[psutil.Process] = []
         self._process = self._started()
@@ -101,11 +103,10 @@ class Child:
             process.kill()
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        leash = "runtime.examples.aftersales.leash"
-        command = [sys.executable, "-m", leash, str(os.getpid()), sys.executable]
+        leashed = [sys.executable, "-m", LEASH, str(os.getpid()), sys.executable]
         with self.log.open("ab") as output:
             return subprocess.Popen(
-                [*command, str(ROOT / "manage.py"), *self._arguments],
+                [*leashed, *self._command],
                 cwd=ROOT,
                 env=self._env,
                 stdin=subprocess.DEVNULL,
@@ -122,12 +123,14 @@ class Stage:
     Args:
         env: The environment of every process.
         logs: A folder for what they say; made if need be.
+        program: The Python program that all of them run.
     """
 
-    def __init__(self, env: Mapping[str, str], logs: Path) -> None:
+    def __init__(self, env: Mapping[str, str], logs: Path, program: Path = MANAGE) -> None:
         self.children: dict[str, Child] = {}
         self.logs = logs
         self._env = env
+        self._program = program
         logs.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> Self:
@@ -142,8 +145,8 @@ class Stage:
         self.close()
 
     def start(self, name: str, *arguments: str) -> Child:
-        """Start `manage.py` with these arguments under a name of its own."""
-        child = Child(name, arguments, self._env, self.logs / f"{name}.log")
+        """Start the program with these arguments under a name of its own."""
+        child = Child(name, [str(self._program), *arguments], self._env, self.logs / f"{name}.log")
         self.children[name] = child
         return child
 

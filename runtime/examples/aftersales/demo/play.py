@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 import httpx
@@ -23,6 +24,7 @@ from runtime.examples.aftersales.demo.person import Person
 from runtime.examples.aftersales.demo.verdict import (
     Killed,
     Verdict,
+    Waiting,
     counted,
     judge_books,
     outcome_of,
@@ -38,7 +40,8 @@ AGENT = "aftersales"
 WORKERS = 2
 SEED = 1
 TICK_S = 0.1
-SENT_PER_TICK = 20
+#: No more requests are under way at once, so that many of them are a queue and not an avalanche.
+IN_FLIGHT = 60
 #: Nothing has moved for so long: whatever is unfinished is stuck.
 STALLED_S = 60.0
 TITLE_LENGTH = 60
@@ -91,7 +94,7 @@ class Play:
         to_send = iter(self.seeds.requests)
         moved_s, commits = time.monotonic(), 0
         while not self._is_over(approve=approve):
-            sent = self._send_some(to_send)
+            self._send_some(to_send, approve=approve)
             self._look(approve=approve)
             if self.progress.standing.commits != commits:
                 moved_s, commits = time.monotonic(), self.progress.standing.commits
@@ -99,8 +102,7 @@ class Play:
                 self.progress.tell(f"nothing has moved for {STALLED_S:.0f} s")
                 break
             display(self.progress)
-            if not sent:
-                time.sleep(TICK_S)
+            time.sleep(TICK_S)
         display(self.progress)
 
     def _order_weather(self) -> None:
@@ -111,11 +113,9 @@ class Play:
         )
         self._fault = weather.order_weather(self.desk, forecast)
 
-    def _send_some(self, to_send: Iterator[AfterSalesRequest]) -> int:
-        for number in range(SENT_PER_TICK):
-            request = next(to_send, None)
-            if request is None:
-                return number
+    def _send_some(self, to_send: Iterator[AfterSalesRequest], *, approve: bool) -> None:
+        under_way = len(self._requests) - self._seen_through(approve=approve)
+        for request in islice(to_send, max(0, IN_FLIGHT - under_way)):
             task = api.submit(
                 AGENT,
                 dict(request),
@@ -126,7 +126,6 @@ class Play:
             )
             self._watch = self._watch or Watch(self.run.queue, task.id)
             self._requests[task.id] = request
-        return SENT_PER_TICK
 
     def _look(self, *, approve: bool) -> None:
         assert self._watch is not None  # noqa: S101 (a run has at least one request)
@@ -143,12 +142,13 @@ class Play:
                 progress.tell(sentence)
 
     def _is_over(self, *, approve: bool) -> bool:
-        if len(self._requests) < len(self.seeds.requests):
-            return False
-        standing = self.progress.standing
-        waiting = 0 if approve else standing.waiting
         recovered = self._killed is not None and self._killed.recovered_s is not None
-        return standing.terminal + waiting == len(self._requests) and recovered
+        return recovered and self._seen_through(approve=approve) == len(self.seeds.requests)
+
+    def _seen_through(self, *, approve: bool) -> int:
+        """Count the tasks that have ended, or wait for a person nobody plays."""
+        standing = self.progress.standing
+        return standing.terminal + (0 if approve else standing.waiting)
 
     # --- the kill --------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Play:
         assert self._watch is not None  # noqa: S101 (a run has at least one request)
         watch, standing = self._watch, self._watch.standing()
         unfinished = watch.unfinished()
-        waiting = [] if approve else [str(task_id) for _, task_id in watch.open_reviews()]
+        waiting = [] if approve else [_waiting(item) for item, _ in watch.open_reviews()]
         return Verdict(
             run=self.run.name,
             tasks=len(self._requests),
@@ -257,6 +257,11 @@ def _environ(shop: ShopProcess) -> dict[str, str]:
 def _calm(desk: ShopDesk) -> None:
     with suppress(httpx.HTTPError):
         desk.clear_faults()
+
+
+def _waiting(review_id: UUID) -> Waiting:
+    item = api.review(review_id)
+    return Waiting(str(item.task_id), item.kind, item.question or item.why)
 
 
 def _problems(task_id: UUID) -> list[str]:

@@ -4,9 +4,11 @@ It prints and decides nothing; the live view goes to standard error, and only to
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from rich.box import SIMPLE
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -55,23 +57,30 @@ def _moving(progress: Progress) -> RenderableType:
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
     """Print the table at the end, and in one line whether everything held."""
-    table = Table(title="Signalbox demo", title_justify="left", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
+    table = Table(show_header=False, box=SIMPLE, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", style="bold", no_wrap=True)
     table.add_column(style=_QUIET)
     for name, value, note in _rows(verdict):
         table.add_row(name, value, note)
     console.print(table)
     for problem in verdict.problems[:NEWS_SHOWN]:
         console.print(problem, style=_BAD, markup=False)
-    if verdict.waiting:
-        console.print(f"{len(verdict.waiting)} tasks wait for a person (`--approve` answers them):")
-        for task_id in verdict.waiting:
-            console.print(f"  {task_id}", markup=False)
+    _print_waiting(console, verdict)
     if verdict.held:
         console.print(f"Every invariant held, in {verdict.seconds:.1f} s.", style=_GOOD)
     else:
         console.print(f"It did not hold: {'; '.join(verdict.failures)}.", style=_BAD, markup=False)
+
+
+def _print_waiting(console: Console, verdict: Verdict) -> None:
+    if not verdict.waiting:
+        return
+    console.print("These wait for a person; with `--approve` a robot person answers them:")
+    for one in verdict.waiting:
+        line = Text(f"  {one.task}  {one.kind.replace('_', ' ')}: {one.asked}")
+        console.print(line, no_wrap=True, overflow="ellipsis")
+    console.print()
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
@@ -79,17 +88,25 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
     yield "requests", str(verdict.tasks), _listed(verdict.outcomes)
     yield "tasks at their end", str(verdict.terminal), _listed(verdict.states)
     yield "effects the books expect", str(books.expected), "refunds and mails"
-    yield "effects seen", str(books.seen), f"{len(books.unexpected)} unexpected"
-    yield "duplicates", str(len(books.duplicates)), ""
+    yield "effects seen", str(books.seen), ""
+    yield "duplicates", str(len(books.duplicates) + len(books.unexpected)), ""
     yield "lost", str(len(books.lost)), ""
     yield "stuck", str(verdict.stuck), ""
     yield "reviews answered", str(sum(verdict.answered.values())), _listed(verdict.answered)
-    yield "faults at the shop", str(sum(verdict.faults.values())), _listed(verdict.faults)
+    yield "faults at the shop", str(sum(verdict.faults.values())), _listed(_kinds(verdict.faults))
     if killed is not None:
         took = "never" if killed.recovered_s is None else f"{killed.recovered_s:.1f} s"
-        yield "worker killed, carried on in", took, f"process {killed.pid} held {killed.held}"
+        held = "1 task" if killed.held == 1 else f"{killed.held} tasks"
+        yield "killed worker's work carried on in", took, f"{held} in its hands"
     yield "writes refused by the fence", str(verdict.fence_refusals), ""
-    yield "events against state", str(len(verdict.problems)), "contradictions"
+    yield "events that contradict the state", str(len(verdict.problems)), ""
+
+
+def _kinds(faults: Mapping[str, int]) -> Mapping[str, int]:
+    kinds: Counter[str] = Counter()
+    for name, number in faults.items():
+        kinds[name.partition(" ")[0]] += number
+    return kinds
 
 
 def _listed(counts: Mapping[str, int]) -> str:

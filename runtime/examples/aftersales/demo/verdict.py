@@ -32,6 +32,15 @@ class Killed:
     recovered_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A task that waits for a person: its id, its item's kind, and what the person is asked."""
+
+    task: str
+    kind: str
+    asked: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The outcome of one run."""
@@ -41,7 +50,7 @@ class Verdict:
     states: Mapping[str, int]
     outcomes: Mapping[str, int]
     terminal: int
-    waiting: Sequence[str]
+    waiting: Sequence[Waiting]
     stuck: int
     books: Comparison
     answered: Mapping[str, int]
@@ -53,18 +62,21 @@ class Verdict:
 
     @property
     def failures(self) -> list[str]:
-        """What did not hold, one sentence each."""
+        """What did not hold, in a few words each."""
         books, killed = self.books, self.killed
-        checks = {
-            f"{self.stuck} tasks are stuck": self.stuck,
-            f"{len(books.duplicates)} effects happened twice": books.duplicates,
-            f"{len(books.lost)} effects are missing from the books": books.lost,
-            f"{len(books.unexpected)} effects nobody asked for": books.unexpected,
-            f"{len(self.problems)} contradictions between events and state": self.problems,
-            "no worker could be killed while it held tasks": killed is None,
-            "what the killed worker held was not carried on": killed and killed.recovered_s is None,
+        counts = {
+            "stuck tasks": self.stuck,
+            "effects that happened twice": len(books.duplicates),
+            "effects missing from the books": len(books.lost),
+            "effects nobody asked for": len(books.unexpected),
+            "contradictions between events and state": len(self.problems),
         }
-        return [sentence for sentence, broken in checks.items() if broken]
+        found = [f"{name}: {number}" for name, number in counts.items() if number]
+        if killed is None:
+            found.append("no worker could be killed while it held tasks")
+        elif killed.recovered_s is None:
+            found.append("what the killed worker held was not carried on")
+        return found
 
     @property
     def held(self) -> bool:
@@ -80,7 +92,7 @@ class Verdict:
             "failures": self.failures,
             "tasks": self.tasks,
             "terminal": self.terminal,
-            "waiting": list(self.waiting),
+            "waiting": [{"task": one.task, "kind": one.kind} for one in self.waiting],
             "stuck": self.stuck,
             "states": dict(self.states),
             "outcomes": dict(self.outcomes),
