@@ -16,7 +16,6 @@ import httpx
 from django.conf import settings
 
 from runtime import api
-from runtime.actors.broker import BrokerHints
 from runtime.examples.aftersales.client import ADDRESS_VARIABLE
 from runtime.examples.aftersales.control import ShopDesk
 from runtime.examples.aftersales.demo import runs, weather
@@ -230,7 +229,6 @@ def playing(number: int) -> Iterator[Play]:
     """
     run, seeds = runs.Run.new(), make(number, SEED)
     runs.tidy()
-    api.set_hints(BrokerHints())
     agent = api.get_agent(AGENT)
     with ExitStack() as stack:
         shop = start_shop(settings.DATABASE_URL, schema=run.schema, seed_orders=number, seed=SEED)
