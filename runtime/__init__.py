@@ -1,1 +1,1 @@
-"""Agent tasks as durable state machines: core, store, tools, planners, engine and the facade `runtime.api`."""
+"""Agent tasks as durable state machines; other packages use the facade `runtime.api`."""

@@ -72,7 +72,7 @@ class Manifest(models.Model):
 class Task(models.Model):
     """Where a task stands.  Narrow, because every step rewrites it.
 
-    ``owner`` and ``epoch`` are the lease: the epoch is the fence and only ever grows.  ``parked_as``
+    ``owner`` and ``epoch`` are the lease: the epoch is the fence and only grows.  ``parked_as``
     repeats the state while nobody holds the task, so that live states can be counted from an index
     that steps never touch.
     """

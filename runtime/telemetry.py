@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -240,6 +240,11 @@ class CallSpan:
             self.span.set_attribute("error.type", type(error).__name__)
             self.span.set_status(Status(StatusCode.ERROR, type(error).__name__))
         self.span.end()
+
+
+def born_at(task_id: UUID) -> datetime:
+    """Read from a task's UUIDv7 when it was created, to the millisecond."""
+    return datetime.fromtimestamp((task_id.int >> 80) / 1000, UTC)
 
 
 def task_ended(task_id: UUID, agent: str, state: str, created_at: datetime, at: datetime) -> None:

@@ -10,16 +10,18 @@ from django.conf import settings
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.errors import BrokerConnectionError as BrokerGone
 
+from runtime.actors.live import live
+
 _LOG = logging.getLogger("runtime.broker")
 ACTOR = "take"
 
 
 @cache
 def broker() -> dramatiq.Broker:
-    """Make this process's broker, without any middleware: retries and limits are not its business."""
+    """Make this process's broker, without middleware: retries and limits are not its business."""
     url: str = settings.BROKER_URL
     if url.startswith("amqp"):
-        from dramatiq.brokers.rabbitmq import RabbitmqBroker  # noqa: PLC0415 (an optional extra)
+        from dramatiq.brokers.rabbitmq import RabbitmqBroker
 
         return RabbitmqBroker(url=url, middleware=[])
     return RedisBroker(url=url, middleware=[])  # type: ignore[no-untyped-call]
@@ -45,6 +47,10 @@ class BrokerHints:
         except Exception as error:  # noqa: BLE001 (a doorbell must never fail who rings it)
             _LOG.warning("a hint for queue %s was lost: %s", queue, type(error).__name__)
 
+    def moved(self, task_id: UUID, seq: int) -> None:
+        """Tell open pages that a task has moved."""
+        live().moved(task_id, seq)
+
 
 def declare(take: Callable[[], None], queues: tuple[str, ...]) -> dramatiq.Broker:
     """Declare the actor of a worker process on its broker.
@@ -58,7 +64,7 @@ def declare(take: Callable[[], None], queues: tuple[str, ...]) -> dramatiq.Broke
     def door(_task_id: str | None = None) -> None:
         take()
 
-    dramatiq.actor(door, actor_name=ACTOR, queue_name=queues[0], broker=chosen)
+    dramatiq.actor(actor_name=ACTOR, queue_name=queues[0], broker=chosen)(door)
     for queue in queues:
         chosen.declare_queue(queue)
     return chosen

@@ -23,6 +23,12 @@ class _Doorbell:
             # The sweep finds the work; a submit or a lever that is committed has succeeded.
             _LOG.warning("no hint for queue %s: the broker does not answer", queue, exc_info=True)
 
+    def moved(self, task_id: UUID, seq: int) -> None:
+        try:
+            self.bell.moved(task_id, seq)
+        except Exception:  # noqa: BLE001 (whoever watches looks again by itself)
+            _LOG.warning("nobody was told of task %s", task_id, exc_info=True)
+
 
 _doorbell = _Doorbell()
 ports = Ports(hints=_doorbell)
@@ -36,3 +42,8 @@ def set_hints(hints: Hints) -> None:
 def ring(queue: str, task_id: UUID) -> None:
     """Tell workers of a task once the open transaction is committed."""
     transaction.on_commit(lambda: _doorbell.work(queue, task_id), robust=True)
+
+
+def tell(task_id: UUID, seq: int) -> None:
+    """Tell whoever watches of a task once the open transaction is committed."""
+    transaction.on_commit(lambda: _doorbell.moved(task_id, seq), robust=True)

@@ -45,7 +45,7 @@ def _times(task_id: object) -> list[Any]:
 
 
 def _per_step_ms(times: list[Any]) -> float:
-    return (times[-1] - times[0]) / timedelta(milliseconds=1) / (len(times) - 1)
+    return float((times[-1] - times[0]) / timedelta(milliseconds=1) / (len(times) - 1))
 
 
 def _ends(values: list[float]) -> list[float]:

@@ -46,7 +46,7 @@ def measure_limit(threads: int) -> float:
 
 
 def _process(ids: list[UUID], url: str, begin: "object", counted: "object") -> None:
-    import django  # noqa: PLC0415 (a fresh process configures itself)
+    import django
 
     django.setup()
     counts: list[int] = []

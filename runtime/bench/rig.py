@@ -21,7 +21,7 @@ def workers(count: int, threads: int, *, sweep: bool = True) -> Iterator[list[in
     if sweep:
         commands.append(["sweep"])
     running = [
-        subprocess.Popen(  # noqa: S603 (our own commands)
+        subprocess.Popen(
             [sys.executable, str(MANAGE), *command],
             env=environ,
             stdin=subprocess.DEVNULL,

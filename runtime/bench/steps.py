@@ -45,7 +45,7 @@ def measure_steps(tasks: int, steps: int, runs: int, threads: int, tell: Tell) -
         "keyed_steps_s": keyed,
         "limit_s": limit,
         "ratio": round(read / limit, 2),
-        "spread": {kind: [round(min(values)), round(max(values))] for kind, values in found.items()},
+        "spread": {kind: [round(min(each)), round(max(each))] for kind, each in found.items()},
         "settings": {
             "tasks": tasks,
             "steps": steps,
@@ -74,7 +74,7 @@ def _run(agent: str, tasks: int, steps: int) -> float:
         "AND task_id = ANY(%s)), (SELECT max(finished_at) FROM runtime_task WHERE id = ANY(%s))",
         (ids, ids),
     )[0]
-    return tasks * steps / ((last - first) / timedelta(seconds=1))
+    return float(tasks * steps / ((last - first) / timedelta(seconds=1)))
 
 
 def wait_until_done(ids: list[UUID], timeout_s: float = 600.0) -> None:

@@ -22,6 +22,7 @@ from runtime.engine.desk import Desk
 from runtime.engine.requests import InTransaction, OnLoop, OnThread
 from runtime.store import artifacts
 from runtime.store.journal import Attached
+from runtime.store.session import patiently
 from runtime.tools.child import run_isolated
 from runtime.tools.context import Ports as ToolPorts
 from runtime.tools.context import ToolContext
@@ -151,13 +152,22 @@ def policy_of(desk: Desk, tool: AnyTool) -> RetryPolicy:
     return policy.model_copy(update={"attempts": tool.attempts})
 
 
-def request_of(
-    desk: Desk,
-    call: Call,
-    heartbeat: Callable[[object], None],
-    cancelled: Callable[[], bool],
-    progress: object,
-) -> OnThread | OnLoop | InTransaction:
+@dataclass(frozen=True, slots=True)
+class Wires:
+    """What a running call can say and ask.
+
+    Args:
+        heartbeat: Takes its progress.
+        cancelled: Tells whether somebody wants the task's end.
+        progress: What an earlier attempt reported last.
+    """
+
+    heartbeat: Callable[[object], None]
+    cancelled: Callable[[], bool]
+    progress: object
+
+
+def request_of(desk: Desk, call: Call, wires: Wires) -> OnThread | OnLoop | InTransaction:
     """Build the request that runs a call where its kind belongs."""
     tool, timeout_s = call.tool, max(call.tool.timeout_s, _LEAST_TIMEOUT_S)
     if tool.isolate:
@@ -171,11 +181,11 @@ def request_of(
     if tool.wants_operation_id:
         extra["operation_id"] = call.operation_id
     if tool.wants_ctx:
-        extra["ctx"] = _context(desk, call, timeout_s, heartbeat, cancelled, progress)
+        extra["ctx"] = _context(desk, call, timeout_s, wires)
 
     arguments = tool.retype(call.stored) if call.typed is None else call.typed
 
-    def run() -> Any:  # noqa: ANN401 (a tool may return anything)
+    def run() -> Any:
         return tool.function(**arguments, **extra)
 
     if tool.effect is Effect.LOCAL:
@@ -187,20 +197,13 @@ def check_request(call: Call) -> OnThread | OnLoop:
     """Build the request that asks a tool's check whether an operation happened."""
     check = call.tool.check
     assert check is not None  # noqa: S101 (its declaration says so)
-    run = partial(check, call.operation_id)
+    run: Callable[[], Any] = partial(check, call.operation_id)
     if inspect.iscoroutinefunction(check):
         return OnLoop(run, call.tool.timeout_s)
     return OnThread(run, call.tool.timeout_s)
 
 
-def _context(
-    desk: Desk,
-    call: Call,
-    timeout_s: float,
-    heartbeat: Callable[[object], None],
-    cancelled: Callable[[], bool],
-    progress: object,
-) -> ToolContext:
+def _context(desk: Desk, call: Call, timeout_s: float, wires: Wires) -> ToolContext:
     clock = desk.ports.clock
     local = call.tool.effect is Effect.LOCAL
     return ToolContext(
@@ -212,11 +215,11 @@ def _context(
         deadline=clock.now() + timedelta(seconds=timeout_s),
         ports=ToolPorts(
             clock=clock.now,
-            heartbeat=heartbeat,
-            cancelled=cancelled,
+            heartbeat=wires.heartbeat,
+            cancelled=wires.cancelled,
             transaction=transaction.atomic if local else None,
         ),
-        progress=progress,
+        progress=wires.progress,
     )
 
 
@@ -245,7 +248,9 @@ def keep(desk: Desk, value: object) -> Kept:
     if fits_inline(payload):
         return Kept(payload.text, marks, summary, None)
     fresh = desk.ports.chance.uuid7(desk.ports.clock.now())
-    text, handle = artifacts.keep(desk.claimed.namespace, desk.claimed.id, fresh, payload)
+    claimed = desk.claimed
+    place = partial(artifacts.keep, claimed.namespace, claimed.id, fresh, payload)
+    text, handle = patiently(place)
     return Kept(text, marks, summary, handle)
 
 
@@ -257,4 +262,3 @@ def attached_to(call: Call, kept: Kept) -> Attached:
         arguments=call.text if call.decided is not None else None,
         same_digest=call.same,
     )
-

@@ -30,7 +30,7 @@ class Finished:
     _read: bool = field(default=False, repr=False)
 
     @property
-    def value(self) -> Any:  # noqa: ANN401 (a tool may return anything)
+    def value(self) -> Any:
         """The result as it is stored: the same before and after a recovery."""
         if not self._read:
             self._value = None if self.text is None else decode(self.text, self.codec)
@@ -73,7 +73,7 @@ class PlanContext:
     results: Sequence[Finished]
     events: Sequence[dict[str, Any]]
 
-    def result(self, tool: object) -> Any:  # noqa: ANN401 (a tool may return anything)
+    def result(self, tool: object) -> Any:
         """Give the value of the last succeeded call of a tool, or None."""
         name = tool if isinstance(tool, str) else getattr(tool, "name", None)
         for call in reversed(self.results):
@@ -85,7 +85,7 @@ class PlanContext:
         """Tell whether a call of this tool has succeeded."""
         return any(call.tool == tool and call.outcome == "succeeded" for call in self.results)
 
-    def answer(self, question: str) -> Any:  # noqa: ANN401 (a person may answer anything)
+    def answer(self, question: str) -> Any:
         """Give the last answer to a question, or None while nobody has answered."""
         for event in reversed(self.events):
             if event["question"] == question:

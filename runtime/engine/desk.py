@@ -8,10 +8,11 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, cast
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
 from runtime.core import checkpoint as cp
 from runtime.core import commands as c
@@ -22,7 +23,7 @@ from runtime.core.errors import CheckpointUnreadable, LeaseLost, SignalboxError
 from runtime.core.events import EventType as E
 from runtime.core.machine import decide, wakes_at
 from runtime.core.manifest import Manifest, from_pinned
-from runtime.core.payloads import CODEC, encode, summarise
+from runtime.core.payloads import CODEC, decode, encode, summarise
 from runtime.core.reviews import Kind
 from runtime.core.states import RUNNABLE, TERMINAL
 from runtime.core.story import Decision
@@ -32,7 +33,7 @@ from runtime.store import claims, journal, ledger, tasks
 from runtime.store.claims import SUSPECT_DEATHS, Claimed
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
-from runtime.store.session import AGAIN, LOST, forget_connection
+from runtime.store.session import AGAIN, LOST, forget_connection, patiently
 
 _LOG = logging.getLogger("runtime.desk")
 _SHOWN_STEPS = 20
@@ -118,11 +119,11 @@ class Desk:
 
     def reload_answers(self) -> None:
         """Read again what people answered."""
-        self.answers = tasks.load_answers(self.claimed.id)
+        self.answers = patiently(partial(tasks.load_answers, self.claimed.id))
 
     def _event(self, seq: int) -> dict[str, Any]:
         if seq not in self._named:
-            self._named[seq] = tasks.load_event(self.claimed.id, seq)
+            self._named[seq] = patiently(partial(tasks.load_event, self.claimed.id, seq))
         return self._named[seq]
 
     def _plan(self) -> Sequence[c.Decided]:
@@ -189,7 +190,16 @@ class Desk:
             attention = self._send(_kept(step))
         self._moved_to(decision, step, attention)
         self.parked = leaves
+        self._tell()
         return True
+
+    def _tell(self) -> None:
+        """Tell whoever watches, once what was written is there to be read."""
+        hint = partial(self.ports.hints.moved, self.claimed.id, self.version)
+        if connection.in_atomic_block:
+            transaction.on_commit(hint, robust=True)
+        else:
+            hint()
 
     def _send(self, step: Commit) -> int:
         """Send one commit, over lost connections if need be, and be sure of what became of it."""
@@ -252,26 +262,21 @@ class Desk:
         return True
 
     def _standing(self) -> tuple[UUID | None, int, int, int]:
-        pause_s = 0.02
-        while True:
-            try:
-                return tasks.standing(self.claimed.id)
-            except LOST:
-                forget_connection()
-                threading.Event().wait(pause_s)
-                pause_s = min(pause_s * 2, 1.0)
+        return patiently(partial(tasks.standing, self.claimed.id))
 
     def park(self) -> bool:
         """Give the task back with no event; False when the inbox must be read first."""
         self.ports.crash(CrashPoint.BEFORE_RELEASE)
-        self.parked = claims.release(self.claimed.holder, self.attended, _due_at(self.at))
+        holder, due_at = self.claimed.holder, _due_at(self.at)
+        self.parked = patiently(partial(claims.release, holder, self.attended, due_at))
         self.ports.crash(CrashPoint.AFTER_RELEASE)
-        return self.parked or claims.standing(self.claimed.id) is None
+        return self.parked
 
     def release(self) -> None:
         """Give the task back so that anybody can go on at once."""
         self.ports.crash(CrashPoint.BEFORE_RELEASE)
-        self.parked = claims.release(self.claimed.holder, self.attended, due_now=True)
+        holder = self.claimed.holder
+        self.parked = patiently(partial(claims.release, holder, self.attended, due_now=True))
         self.ports.crash(CrashPoint.AFTER_RELEASE)
 
     # --- what a person is shown ------------------------------------------------------------------
@@ -310,7 +315,7 @@ class Desk:
         )
 
 
-def _due_at(checkpoint: Checkpoint) -> Any:  # noqa: ANN401 (datetime or None; MINYEAR is "now")
+def _due_at(checkpoint: Checkpoint) -> Any:
     due = wakes_at(checkpoint)
     return due if due is None or due.year > 1 else None
 
@@ -343,31 +348,29 @@ def sit_down(ports: Ports, claimed: Claimed, actor: str) -> Desk:
     Raises:
         CheckpointUnreadable: The checkpoint is damaged, or does not fit the last completed call.
     """
-    spec = tasks.load_spec(claimed.id)
     at = cp.decode(claimed.id, claimed.checkpoint, claimed.checkpoint_sum)
-    return _desk(ports, claimed, actor, at, spec, verified=True)
+    return patiently(partial(_desk, ports, claimed, actor, at, verified=True))
 
 
 def sit_down_anyway(ports: Ports, claimed: Claimed, actor: str) -> Desk | None:
     """Load a task whose checkpoint is unreadable: from its events; None if they are damaged too."""
-    spec = tasks.load_spec(claimed.id)
     try:
-        at = fold(tasks.load_journal(claimed.id))
+        at = fold(patiently(partial(tasks.load_journal, claimed.id)))
     except SignalboxError:
         _LOG.exception("task %s: the journal cannot be folded", claimed.id)
         return None
-    return _desk(ports, claimed, actor, at, spec, verified=False)
+    return patiently(partial(_desk, ports, claimed, actor, at, verified=False))
 
 
-def _desk(  # noqa: PLR0913 (the parts of one desk)
+def _desk(
     ports: Ports,
     claimed: Claimed,
     actor: str,
     at: Checkpoint,
-    spec: tasks.Spec,
     *,
     verified: bool,
 ) -> Desk:
+    spec = tasks.load_spec(claimed.id)
     # Most claims are of fresh tasks: what cannot be there yet is not asked for.
     rows = tasks.load_results(claimed.id) if at.done else []
     chain = rows[-1].chain if rows else ""
@@ -383,8 +386,8 @@ def _desk(  # noqa: PLR0913 (the parts of one desk)
         actor=actor,
         at=at,
         input=spec.input,
-        pinned=spec.pinned,
-        manifest=from_pinned(spec.pinned),
+        pinned=_pinned(spec.pinned_text, spec.codec),
+        manifest=_manifest(spec.pinned_text, spec.codec),
         calls=calls,
         answers=tasks.load_answers(claimed.id) if at.situation > 1 else [],
         made=ledger.confirmed(claimed.id) if at.writes else {},
@@ -395,6 +398,17 @@ def _desk(  # noqa: PLR0913 (the parts of one desk)
         held=claimed.held,
         deaths=claimed.deaths,
     )
+
+
+@lru_cache(maxsize=256)
+def _pinned(text: str, codec: str) -> dict[str, Any]:
+    """Read a pinned document; thousands of tasks share a few of them."""
+    return cast("dict[str, Any]", decode(text, codec))
+
+
+@lru_cache(maxsize=256)
+def _manifest(text: str, codec: str) -> Manifest:
+    return from_pinned(_pinned(text, codec))
 
 
 def escalation(claimed: Claimed) -> c.Escalate | None:

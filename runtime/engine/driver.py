@@ -8,7 +8,8 @@ import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 from uuid import UUID
 
 from runtime.core import commands as c
@@ -40,7 +41,8 @@ from runtime.engine.requests import (
 from runtime.store import health, ledger
 from runtime.store.claims import standing
 from runtime.store.journal import Attached
-from runtime.store.session import LOST, forget_connection
+from runtime.store.session import LOST, forget_connection, patiently
+from runtime.telemetry import Slice
 from runtime.tools.agents import Agent
 from runtime.tools.registry import AnyTool
 
@@ -99,12 +101,14 @@ class Driver:
         house: The worker.
         desk: The held task.
         agent: Its agent as deployed.
+        slice: The span of this stretch of work.
         after_commit: Told after each commit; an isolated worker stops after the first.
     """
 
     house: House
     desk: Desk
     agent: Agent
+    slice: Slice
     after_commit: Callable[[], None] = lambda: None
     _call: Call | None = None
     _outcome: Outcome = None
@@ -119,9 +123,8 @@ class Driver:
             first: Decided and written before anything else: what was found wrong at the claim.
         """
         allowed = self.desk.manifest.tools
-        self._tools = {
-            name: tool for name, tool in self.agent.tools.items() if allowed is None or name in allowed
-        }
+        deployed = self.agent.tools
+        self._tools = {n: t for n, t in deployed.items() if allowed is None or n in allowed}
         self._since_s = self.desk.ports.clock.boottime_s()
         # Only the first call after a claim can have been under way in other hands.
         self._resumed = self.desk.claimed.epoch > 1
@@ -178,9 +181,10 @@ class Driver:
 
     def _look_again(self) -> None:
         """Read the attention anew after a release that somebody's command prevented."""
-        found = standing(self.desk.claimed.id)
-        if found is None or found[0] != self.desk.claimed.owner or found[1] != self.desk.claimed.epoch:
-            raise LeaseLost(self.desk.claimed.id, self.desk.claimed.epoch, found[1] if found else 0)
+        found = patiently(partial(standing, self.desk.claimed.id))
+        claimed = self.desk.claimed
+        if found is None or found[:2] != (claimed.owner, claimed.epoch):
+            raise LeaseLost(claimed.id, claimed.epoch, found[1] if found else 0)
         self.desk.attention = found[2]
 
     def _write(
@@ -341,9 +345,9 @@ class Driver:
         if pending.dispatched:
             yield from self._recover(call)
             return
-        why = self._missing(tool)
-        if why is not None:
-            self._write(c.Escalate(Kind.PLAN_INVALID, why))
+        missing = self._missing(tool)
+        if missing is not None:
+            self._write(c.Escalate(Kind.PLAN_INVALID, missing))
             return
         if tool.effect is not Effect.READ and not pending.again:
             if self._out_of_writes():
@@ -384,7 +388,7 @@ class Driver:
 
     def _recover(self, call: Call) -> Steps[None]:
         """Find out about a call whose intent is written and whose outcome is not known."""
-        entry = ledger.entry(call.operation_id)
+        entry = patiently(partial(ledger.entry, call.operation_id))
         age_s = entry.age_s if entry else 0.0
         tool = call.tool
         effect = effect_now(
@@ -409,8 +413,7 @@ class Driver:
         outcome = yield calls.check_request(call)
         if isinstance(outcome, Raised):
             failure = classify(outcome.error, Effect.CHECKED)
-            unclear = Failure(ErrorKind.AMBIGUOUS, failure.after_s, failure.message, failure.type_name)
-            self._fail(call, unclear, 0)
+            self._fail(call, _unclear(failure, failure.message), 0)
             return
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
         attempts = calls.policy_of(self.desk, call.tool).attempts
@@ -461,20 +464,15 @@ class Driver:
     def _perform(self, call: Call) -> Steps[None]:
         self._must_hold(call)
         desk, clock = self.desk, self.desk.ports.clock
-        progress = self._earlier_progress(call)
         try:
-            request = calls.request_of(
-                desk,
-                call,
-                heartbeat=lambda value: self.house.progress(desk, call.call_id, value),
-                cancelled=lambda: self.house.wanted(desk.claimed.id),
-                progress=progress,
-            )
+            request = calls.request_of(desk, call, self._wires(call))
         except SignalboxError as error:
             self._write(c.Escalate(Kind.PLAN_INVALID, str(error)))
             return
         self._call, started_s = call, clock.boottime_s()
+        span = self.slice.call(call.tool.name, call.tool.effect, call.call_id, call.attempt)
         outcome = yield request
+        span.end(outcome.error if isinstance(outcome, Raised) else None)
         self._outcome = outcome
         took_ms = int((clock.boottime_s() - started_s) * 1000)
         if isinstance(request, InTransaction):
@@ -484,11 +482,19 @@ class Driver:
             self._settle(call, outcome, took_ms)
         self._call, self._outcome = None, None
 
+    def _wires(self, call: Call) -> calls.Wires:
+        desk, house = self.desk, self.house
+        return calls.Wires(
+            heartbeat=lambda value: house.progress(desk, call.call_id, value),
+            cancelled=lambda: house.wanted(desk.claimed.id),
+            progress=self._earlier_progress(call),
+        )
+
     def _earlier_progress(self, call: Call) -> object:
         """Give what an earlier attempt reported, also one that died with its worker."""
         resumed, self._resumed = self._resumed, False
         if call.tool.wants_ctx and (resumed or call.attempt > 1):
-            return health.load_progress(self.desk.claimed.id, call.call_id)
+            return patiently(partial(health.load_progress, self.desk.claimed.id, call.call_id))
         return None
 
     def _settle(self, call: Call, outcome: Outcome, took_ms: int) -> None:
@@ -533,7 +539,9 @@ class Driver:
     def _fail(self, call: Call, failure: Failure, took_ms: int) -> None:
         self.house.flush_progress(self.desk)
         desk, tool = self.desk, call.tool
-        entry = ledger.entry(call.operation_id) if tool.key_ttl_s is not None else None
+        entry = None
+        if tool.key_ttl_s is not None:
+            entry = patiently(partial(ledger.entry, call.operation_id))
         command = c.Failed(
             decided=call.decided,
             failure=failure,
@@ -561,9 +569,12 @@ class Driver:
 def _failure(error: BaseException, call: Call) -> Failure:
     """Classify what a tool raised; a call that ran out of time is unknown, not failed."""
     if isinstance(error, CallTimedOut) and call.tool.effect not in (Effect.READ, Effect.LOCAL):
-        timed_out = classify(error, call.tool.effect)
-        return Failure(ErrorKind.AMBIGUOUS, None, str(error), timed_out.type_name)
+        return _unclear(classify(error, call.tool.effect), str(error))
     return classify(error, call.tool.effect)
+
+
+def _unclear(failure: Failure, message: str) -> Failure:
+    return Failure(ErrorKind.AMBIGUOUS, failure.after_s, message, failure.type_name)
 
 
 def _said(error: BaseException) -> str:

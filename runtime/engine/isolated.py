@@ -11,9 +11,9 @@ def main(task_id: str) -> None:
     """Drive one task until its next commit, then give it back."""
     django.setup()
     # Only now: these need the configured applications.
-    from runtime.engine.options import RuntimeOptions  # noqa: PLC0415
-    from runtime.engine.ports import Ports  # noqa: PLC0415
-    from runtime.engine.worker import Worker  # noqa: PLC0415
+    from runtime.engine.options import RuntimeOptions
+    from runtime.engine.ports import Ports
+    from runtime.engine.worker import Worker
 
     options = RuntimeOptions.from_settings(threads=2)
     worker = Worker(Ports(), options, only=UUID(task_id))

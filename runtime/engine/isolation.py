@@ -35,7 +35,7 @@ class Isolation:
             if self._process is not None:
                 return
             command = [sys.executable, "-m", "runtime.engine.isolated", str(task_id)]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 (our own module)
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         threading.Thread(target=self._wait, args=(then,), name="isolation", daemon=True).start()
 
     def stop(self) -> None:

@@ -45,7 +45,7 @@ class Lease:
         lost: Told that an incarnation is over, before the next one starts.
     """
 
-    def __init__(  # noqa: PLR0913 (wiring)
+    def __init__(  # noqa: PLR0913, PLR0917 (wiring)
         self,
         ports: Ports,
         options: RuntimeOptions,

@@ -5,6 +5,7 @@ a worker holds the task.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from runtime.core import commands as c
@@ -21,6 +22,7 @@ from runtime.store import inbox
 from runtime.store.claims import SUSPECT_DEATHS
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached
+from runtime.store.session import patiently
 
 _KEEP_DEATHS = frozenset({"hold", "release_hold"})
 
@@ -29,7 +31,7 @@ def obey(desk: Desk) -> bool:
     """Apply everything that waits in the inbox; False once the task has ended or left our hands."""
     while desk.attention != desk.attended:
         seen = desk.attention
-        letters = inbox.waiting(desk.claimed.id)
+        letters = patiently(partial(inbox.waiting, desk.claimed.id))
         for number, letter in enumerate(letters, start=1):
             _apply(desk, letter, letters[number:], seen)
             if desk.at.state in TERMINAL or desk.parked:
@@ -43,10 +45,11 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
         command, attached = _command(desk, letter)
         decision = desk.decide(command, letter.actor)
     except SignalboxError as error:
-        inbox.set_aside(letter, str(error))
+        patiently(partial(inbox.set_aside, letter, str(error)))
         return
     except (KeyError, TypeError, ValueError) as error:
-        inbox.set_aside(letter, f"it cannot be read: {type(error).__name__}")
+        why = f"it cannot be read: {type(error).__name__}"
+        patiently(partial(inbox.set_aside, letter, why))
         return
     if isinstance(command, c.Settle) and _wants_another_try(desk, command):
         desk.deaths = SUSPECT_DEATHS

@@ -52,7 +52,7 @@ class Run(Protocol):
 
 
 class Ticket:
-    """The right to go on with a run after a call: the caller and the watch race for it, one wins."""
+    """The right to go on with a run after a call: caller and watch race for it, one wins."""
 
     __slots__ = ("_lock", "deadline_s", "run", "taken", "timeout_s")
 
@@ -164,7 +164,7 @@ class Pool:
                     self._idle()
         except _Abandoned:
             pass
-        except Exception:
+        except Exception:  # noqa: BLE001 (a bug of ours must not cost the worker a thread)
             _LOG.exception("a thread of the pool ended")
             self._spawn()
         finally:
@@ -289,7 +289,7 @@ class Pool:
                 self._watch_loop(now_s)
 
     def _replace(self, ticket: Ticket) -> None:
-        """Leave a hung thread behind: its run goes on elsewhere, and a fresh thread takes its place."""
+        """Leave a hung thread behind: its run goes on elsewhere, a fresh thread takes its place."""
         _LOG.warning("%s: a tool outstayed its deadline; its thread is abandoned", ticket.run.name)
         self.abandoned += 1
         self._spawn()

@@ -48,7 +48,7 @@ class Chance:
 
     def __init__(self, seed: int | None = None) -> None:
         """Take a seed for tests; without one the operating system gives the entropy."""
-        self._random = random.Random(seed if seed is not None else secrets.randbits(128))  # noqa: S311 (jitter; ids need no secrecy)
+        self._random = random.Random(seed if seed is not None else secrets.randbits(128))
 
     def random(self) -> float:
         """Give a number in [0, 1)."""
@@ -94,11 +94,18 @@ class Hints(Protocol):
         """Tell workers that a queue has work, perhaps this task."""
         ...
 
+    def moved(self, task_id: UUID, seq: int) -> None:
+        """Tell whoever watches that a task has reached this event; called once it is committed."""
+        ...
+
 
 class NoHints:
     """For places where nobody listens; the sweep finds the work."""
 
     def work(self, queue: str, task_id: UUID | None) -> None:
+        """Tell nobody."""
+
+    def moved(self, task_id: UUID, seq: int) -> None:
         """Tell nobody."""
 
 

@@ -41,7 +41,8 @@ class Recorder:
     def enter(self, slot: int, task_id: UUID, version: int) -> None:
         """Note that code of a task runs from now on in this slot (a thread's number)."""
         if slot < SLOTS:
-            _SLOT.pack_into(self._memory, slot * _SLOT.size, task_id.bytes, version, True)
+            runs = True
+            _SLOT.pack_into(self._memory, slot * _SLOT.size, task_id.bytes, version, runs)
 
     def leave(self, slot: int) -> None:
         """Note that it has ended."""

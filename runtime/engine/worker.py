@@ -6,12 +6,15 @@ that it needs no broker to go on.
 
 import logging
 import threading
+from functools import partial
 from uuid import UUID
 
 from runtime.core import commands as c
-from runtime.core.errors import CheckpointUnreadable, LeaseLost
+from runtime.core.error_text import safe_text
+from runtime.core.errors import CheckpointUnreadable, SignalboxError
 from runtime.core.retry import Failure
 from runtime.core.reviews import Kind
+from runtime.core.states import TERMINAL
 from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
 from runtime.engine.desk import Desk, escalation, sit_down, sit_down_anyway
@@ -25,7 +28,8 @@ from runtime.engine.progress import ProgressKeeper
 from runtime.engine.recorder import Recorder
 from runtime.store import claims, leases
 from runtime.store.claims import Claimed
-from runtime.store.session import LOST, forget_connection
+from runtime.store.session import LOST, forget_connection, patiently
+from runtime.telemetry import Slice, born_at, task_ended
 from runtime.tools.agents import registry
 from runtime.tools.registry import AnyTool
 
@@ -148,7 +152,7 @@ class Worker:
         if not self._claiming.acquire(blocking=False):
             return
         try:
-            room = 0 if self.stopping else self._room()
+            room = self._room()
             if room <= 0 or not self._lease.holds():
                 return
             self._more = False
@@ -205,13 +209,20 @@ class Worker:
             desk = sit_down_anyway(self.ports, claimed, actor)
             first = c.Escalate(Kind.CHECKPOINT_UNREADABLE, str(error))
             if desk is None:
-                claims.give_up_on(claimed.holder, str(error), self.ports.chance, self.ports.clock.now())
+                self._give_up_on(claimed, str(error))
                 return
         run.desk = desk
         assert desk is not None  # noqa: S101 (both ways above give one)
-        agent = registry.get(claimed.agent)
-        driver = Driver(self, desk, agent, self._after_commit)
-        yield from driver.script(first)
+        stretch = Slice(claimed.id, claimed.agent, str(claimed.owner))
+        stretch.begin()
+        driver = Driver(self, desk, registry.get(claimed.agent), stretch, self._after_commit)
+        try:
+            yield from driver.script(first)
+        finally:
+            stretch.end(desk.at.state)
+            if desk.at.state in TERMINAL and desk.parked:
+                now = self.ports.clock.now()
+                task_ended(claimed.id, claimed.agent, desk.at.state, born_at(claimed.id), now)
 
     def _after_commit(self) -> None:
         if self._only is not None:
@@ -232,18 +243,27 @@ class Worker:
     def _failed(self, run: TaskRun, error: BaseException) -> None:
         """A driver must not fail: ask a person rather than run into the same wall for ever."""
         _LOG.error("%s: the driver failed", run.name, exc_info=error)
-        if isinstance(error, LeaseLost):
-            return
+        why = f"the engine failed on this task: {type(error).__name__}: {safe_text(error)}"
         try:
-            claims.give_up_on(
-                run.claimed.holder,
-                f"the engine failed on this task: {type(error).__name__}: {error}",
-                self.ports.chance,
-                self.ports.clock.now(),
-            )
-        except Exception:
+            self._hand_over(run.claimed, why)
+        except Exception:  # noqa: BLE001 (nothing is left to do but to say so)
             _LOG.exception("%s: it could not be handed to a person", run.name)
             forget_connection()
+
+    def _hand_over(self, claimed: Claimed, why: str) -> None:
+        """Have a person look at a task as it stands in the database, whatever we had in memory."""
+        anew = claims.reread(claimed)
+        if anew is None:
+            return
+        try:
+            desk = sit_down(self.ports, anew, "system")
+            desk.write(desk.decide(c.Escalate(Kind.RETRIES_EXHAUSTED, why)))
+        except SignalboxError:
+            self._give_up_on(anew, why)
+
+    def _give_up_on(self, claimed: Claimed, why: str) -> None:
+        now = self.ports.clock.now()
+        patiently(partial(claims.give_up_on, claimed.holder, why, self.ports.chance, now))
 
     # --- what drivers ask ------------------------------------------------------------------------
 
@@ -303,5 +323,3 @@ class Worker:
 
     def _lost(self, _over: UUID, fresh: UUID) -> None:
         self._recorder.rename(fresh)
-
-

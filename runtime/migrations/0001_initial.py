@@ -1,12 +1,13 @@
+import uuid
+
 import django.contrib.postgres.fields
 import django.db.models.deletion
+from django.db import migrations, models
+
 import runtime.core.effects
 import runtime.core.reviews
 import runtime.core.states
 import runtime.models
-import uuid
-from django.db import migrations, models
-
 
 FUNCTIONS = """
 -- The clock of the runtime: the statement's time. Test databases replace it by one that is shifted.

@@ -56,14 +56,25 @@ def claim(
         "codec": cp.VERSION,
         "suspect": SUSPECT_DEATHS,
     }
-    return [Claimed(*row, owner=owner) for row in run("claim", params)]
+    return [Claimed(*row) for row in run("claim", params)]
 
 
 def claim_one(owner: UUID, task_id: UUID) -> Claimed | None:
     """Take one named task if nobody holds it, also a paused or waiting one."""
     params = {"owner": owner, "task": task_id, "codec": cp.VERSION}
     rows = run("claim_one", params)
-    return Claimed(*rows[0], owner=owner) if rows else None
+    return Claimed(*rows[0]) if rows else None
+
+
+def reread(claimed: Claimed) -> Claimed | None:
+    """Read a claimed task anew; None if it is not ours any more."""
+    rows = execute(
+        "SELECT id, namespace, agent, queue, version, situation, checkpoint, checkpoint_sum, "
+        "epoch, attention, attended, held, deaths, owner FROM runtime_task "
+        "WHERE id = %s AND owner = %s AND epoch = %s",
+        (claimed.id, claimed.owner, claimed.epoch),
+    )
+    return Claimed(*rows[0]) if rows else None
 
 
 def find_suspect(queues: Sequence[str], agents: Sequence[str]) -> UUID | None:
@@ -121,7 +132,7 @@ def call_out(queue: str, limit: int, again_s: float) -> list[UUID]:
 def standing(task_id: UUID) -> tuple[UUID | None, int, int] | None:
     """Give owner, epoch and attention of a task as they are now."""
     rows = execute("SELECT owner, epoch, attention FROM runtime_task WHERE id = %s", (task_id,))
-    return rows[0] if rows else None  # type: ignore[return-value]
+    return rows[0] if rows else None
 
 
 def give_up_on(holder: Holder, why: str, dice: Dice, now: datetime) -> bool:

@@ -76,7 +76,10 @@ def waiting(task_id: UUID) -> list[Letter]:
         "WHERE task_id = %s AND consumed_at IS NULL ORDER BY id",
         (task_id,),
     )
-    return [Letter(*row[:5], payload=decode(row[5], row[6])) for row in rows]
+    return [
+        Letter(number, kind, actor, source, event_id, decode(payload, codec))
+        for number, kind, actor, source, event_id, payload, codec in rows
+    ]
 
 
 def set_aside(letter: Letter, refused: str) -> None:

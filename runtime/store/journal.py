@@ -147,9 +147,9 @@ def landed(step: Commit) -> int | None:
         raise LeaseLost(step.holder.task_id, step.holder.epoch)
     owner, epoch, version, attention = row
     parked = step.parks and owner is None
-    if epoch == step.holder.epoch and version == step.decision.after.seq:
-        if owner == step.holder.owner or parked:
-            return attention
+    written = epoch == step.holder.epoch and version == step.decision.after.seq
+    if written and (owner == step.holder.owner or parked):
+        return attention
     if epoch != step.holder.epoch or owner != step.holder.owner:
         raise LeaseLost(step.holder.task_id, step.holder.epoch)
     return None
@@ -173,7 +173,7 @@ def explain(step: Commit) -> Exception:
 def _standing(task_id: UUID) -> tuple[UUID | None, int, int, int] | None:
     text = "SELECT owner, epoch, version, attention FROM runtime_task WHERE id = %s"
     rows = execute(text, (task_id,))
-    return rows[0] if rows else None  # type: ignore[return-value]
+    return rows[0] if rows else None
 
 
 type Shape = tuple[str, ...]
@@ -222,7 +222,8 @@ def _statement(shape: Shape) -> str:
             events += 1
         else:
             text.append(("\n" if name == "events_end" else "") + parts[name])
-    return "".join(text)
+    # psycopg keeps what it made of a statement only up to 4096 characters.
+    return " ".join("".join(text).split())
 
 
 def _params(step: Commit, records: Records) -> Mapping[str, object]:

@@ -56,7 +56,7 @@ def register(incarnation: Incarnation, lease_s: float) -> datetime:
 
 
 def lock(worker: UUID) -> None:
-    """Take the advisory lock that proves this process to be alive; it lasts as long as the session."""
+    """Take the advisory lock that proves this process alive; it lasts as long as the session."""
     execute("SELECT pg_advisory_lock(runtime_lock_key(%s))", (worker,))
 
 
@@ -115,7 +115,7 @@ def accuse(task_id: UUID, version: int) -> int | None:
     return rows[0][0] if rows else None
 
 
-def refuse(  # noqa: PLR0913 (one row, one call)
+def refuse(
     claimed: Claimed,
     what: str,
     epoch_now: int,

@@ -30,7 +30,7 @@ def entry(operation_id: str) -> Entry | None:
 
 
 def confirmed(task_id: UUID) -> dict[tuple[str, str], str]:
-    """Give the call that made each confirmed write, by tool and digest of what makes it the same."""
+    """Give the call of each confirmed write, by tool and digest of what makes it the same."""
     rows = execute(
         "SELECT tool, same_digest, call_id FROM runtime_operation "
         "WHERE task_id = %s AND status IN ('confirmed', 'reconciled')",

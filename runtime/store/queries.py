@@ -329,16 +329,28 @@ def reviews(
     status: str | None,
     kinds: Sequence[str] | None,
     limit: int,
+    beyond: UUID | None = None,
 ) -> list[ReviewView]:
-    """List review items: open ones the longest waiting first, others the newest first."""
+    """List review items: open ones the longest waiting first, others the newest first.
+
+    Args:
+        namespace: Where.
+        status: Only those; None for all.
+        kinds: Only those; None for all.
+        limit: At most so many.
+        beyond: Only those that follow this item, which may have been decided meanwhile.
+    """
     is_open = status == "open"
     order = "opened_at, id" if is_open else "id DESC"
+    place = "(SELECT opened_at, id FROM runtime_review WHERE id = %(beyond)s)"
+    follows = f"(opened_at, id) > {place} " if is_open else "id < %(beyond)s "
     # The items are chosen before their tasks are joined, so that only those on the page are read.
     chosen = (
         "SELECT * FROM runtime_review WHERE namespace = %(namespace)s "  # noqa: S608 (our own words)
         + ("AND status = 'open' " if is_open else "")
         + ("AND status = %(status)s " if status and not is_open else "")
         + ("AND kind = ANY (%(kinds)s::text[]) " if kinds is not None else "")
+        + (f"AND {follows}" if beyond is not None else "")
         + f"ORDER BY {order} LIMIT %(limit)s"
     )
     ordered = ", ".join(f"r.{column}" for column in order.split(", "))
@@ -346,7 +358,13 @@ def reviews(
         f"WITH chosen AS MATERIALIZED ({chosen}) "
         + _REVIEW.replace("runtime_review r", "chosen r")
         + f"ORDER BY {ordered}",
-        {"namespace": namespace, "status": status, "kinds": list(kinds or ()), "limit": limit},
+        {
+            "namespace": namespace,
+            "status": status,
+            "kinds": list(kinds or ()),
+            "limit": limit,
+            "beyond": beyond,
+        },
     )
     return [_review(row) for row in rows]
 

@@ -5,9 +5,10 @@ engine is sync, off the event loop.  Inside ``transaction.atomic`` a statement j
 transaction; outside, each one is a transaction of its own.
 """
 
+import logging
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import psycopg
 from django.db import connection
 
+_LOG = logging.getLogger("runtime.store")
 SQL_DIR = Path(__file__).parent / "sql"
 
 type Row = tuple[Any, ...]
@@ -97,6 +99,25 @@ def execute(text: str, params: Params = ()) -> list[Row]:
 def run(name: str, params: Params = ()) -> list[Row]:
     """Run the statement of one file; see ``execute``."""
     return execute(sql(name), params)
+
+
+def patiently[T](step: Callable[[], T]) -> T:
+    """Run a read, or a write that may be sent twice, until the database answers.
+
+    For workers that hold a task: what they have in memory must outlive an outage.  Inside a
+    transaction nothing can be repeated, so there a lost connection is raised as everywhere.
+    """
+    pause_s = 0.02
+    while True:
+        try:
+            return step()
+        except (*LOST, *AGAIN) as error:
+            if connection.in_atomic_block:
+                raise
+            _LOG.warning("waiting for the database: %s", error)
+            forget_connection()
+            threading.Event().wait(pause_s)
+            pause_s = min(pause_s * 2, 1.0)
 
 
 def forget_connection() -> None:

@@ -45,7 +45,8 @@ class Spec:
     """What a task was asked."""
 
     input: Any
-    pinned: dict[str, Any]
+    pinned_text: str
+    codec: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def by_key(namespace: str, key: str) -> tuple[UUID, str] | None:
         "SELECT task_id, request_digest FROM runtime_taskspec WHERE namespace = %s AND key = %s",
         (namespace, key),
     )
-    return rows[0] if rows else None  # type: ignore[return-value]
+    return rows[0] if rows else None
 
 
 def database_now() -> datetime:
@@ -189,7 +190,7 @@ def find(namespace: str, task_id: UUID) -> UUID:
 def standing(task_id: UUID) -> tuple[UUID | None, int, int, int]:
     """Give owner, epoch, attention and version of a task as they are now."""
     text = "SELECT owner, epoch, attention, version FROM runtime_task WHERE id = %s"
-    return execute(text, (task_id,))[0]  # type: ignore[return-value]
+    return execute(text, (task_id,))[0]
 
 
 def load_spec(task_id: UUID) -> Spec:
@@ -201,7 +202,7 @@ def load_spec(task_id: UUID) -> Spec:
         (task_id,),
     )
     given, codec, body, body_codec = rows[0]
-    return Spec(decode(given, codec), decode(body, body_codec))
+    return Spec(decode(given, codec), body, body_codec)
 
 
 def load_results(task_id: UUID) -> list[Result]:

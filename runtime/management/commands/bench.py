@@ -5,11 +5,11 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-import runtime.bench.agents  # noqa: F401 (registers the agents that are submitted here)
 from django.core.management.base import BaseCommand
 from rich.console import Console
 from rich.table import Table
 
+import runtime.bench.agents  # noqa: F401 (registers the agents that are submitted here)
 from runtime.bench.growth import measure_growth
 from runtime.bench.steps import measure_steps
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             kind.add_argument("--runs", type=int, default=3)
             kind.add_argument("--json", action="store_true")
 
-    def handle(self, *_args: Any, **options: Any) -> None:  # noqa: ANN401 (Django's signature)
+    def handle(self, *_args: Any, **options: Any) -> None:
         """Run one measurement."""
         if options["what"] == "steps":
             found = measure_steps(

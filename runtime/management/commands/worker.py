@@ -29,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--queues", default="default", help="comma-separated; default: default")
         parser.add_argument("--threads", type=int, default=8, help="default: 8")
 
-    def handle(self, *_args: Any, **options: Any) -> None:  # noqa: ANN401 (Django's signature)
+    def handle(self, *_args: Any, **options: Any) -> None:
         """Run the worker."""
         log_to_stderr()
         queues = tuple(name.strip() for name in options["queues"].split(",") if name.strip())

@@ -34,4 +34,4 @@ SET owner = %(owner)s,
 FROM picked
 WHERE t.id = picked.id
 RETURNING t.id, t.namespace, t.agent, t.queue, t.version, t.situation, t.checkpoint,
-          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths
+          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths, t.owner

@@ -12,4 +12,4 @@ WHERE t.id = %(task)s
   AND t.finished_at IS NULL
   AND t.codec <= %(codec)s
 RETURNING t.id, t.namespace, t.agent, t.queue, t.version, t.situation, t.checkpoint,
-          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths
+          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths, t.owner
