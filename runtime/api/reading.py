@@ -180,16 +180,24 @@ def reviews(
     namespace: str = "default",
     status: str | None = "open",
     limit: int = 200,
+    beyond: str | UUID | None = None,
 ) -> list[ReviewView]:
-    """List requests for a person's decision; status None for all.
+    """List requests for a person's decision.
 
     Open ones come the longest waiting first, others the newest first.
 
+    Args:
+        namespace: Where.
+        status: Only those of this status; None for all.
+        limit: At most so many, up to 1000.
+        beyond: Only those that follow this item, the last of the page before.
+
     Raises:
-        BadIdentifier: The limit is not usable.
+        BadIdentifier: The limit or the item's id is not usable.
     """
     _check_limit(limit)
-    return queries.reviews(namespace, status, None, limit)
+    after = None if beyond is None else as_uuid(beyond, "cursor")
+    return queries.reviews(namespace, status, None, limit, after)
 
 
 def review(id: str | UUID, *, namespace: str = "default") -> ReviewView:  # noqa: A002
