@@ -213,7 +213,8 @@ def _vote(
         "reason": ballot.reason,
         "arguments": ballot.arguments,
     }
-    event_id = str(review_id)
+    # A decision that could not be carried out is taken anew: the item alone does not name it.
+    event_id = f"{review_id}:{uuid4()}"
     inbox.deliver(task_id, "settle", payload, actor=ballot.by, source="review", event_id=event_id)
     return task_id
 

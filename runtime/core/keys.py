@@ -105,18 +105,6 @@ def operation_id(  # noqa: PLR0913 - each part of the identity has its name
     return f"op_{digest(key, 'operation', *parts)[:_OPERATION_HEX]}"
 
 
-def chain(key: bytes, previous: str, call_digest: str) -> str:
-    """Give the rolling digest of completed calls after one more.
-
-    Args:
-        key: The namespace's secret.
-        previous: The digest so far; empty at the start.
-        call_digest: Digest of the call that completed.
-
-    """
-    return digest(key, "chain", previous, call_digest)
-
-
 def call_id(branch: int, step: int, ordinal: int) -> str:
     """Give the name of a call inside its task, like `1.4.0`."""
     return f"{branch}.{step}.{ordinal}"

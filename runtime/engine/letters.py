@@ -7,6 +7,7 @@ a worker holds the task.
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from runtime.core import commands as c
 from runtime.core.checkpoint import Pending
@@ -18,7 +19,7 @@ from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL
 from runtime.engine.context import Finished
 from runtime.engine.desk import Desk
-from runtime.store import inbox
+from runtime.store import inbox, reviews
 from runtime.store.claims import SUSPECT_DEATHS
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached
@@ -45,11 +46,10 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
         command, attached = _command(desk, letter)
         decision = desk.decide(command, letter.actor)
     except SignalboxError as error:
-        patiently(partial(inbox.set_aside, letter, str(error)))
+        _set_aside(letter, str(error))
         return
     except (KeyError, TypeError, ValueError) as error:
-        why = f"it cannot be read: {type(error).__name__}"
-        patiently(partial(inbox.set_aside, letter, why))
+        _set_aside(letter, f"it cannot be read: {type(error).__name__}")
         return
     if isinstance(command, c.Settle) and _wants_another_try(desk, command):
         desk.deaths = SUSPECT_DEATHS
@@ -65,6 +65,13 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
     late = rest if ends else ()
     if desk.write(decision, attached, keeps_deaths=keeps, letter=letter, late=late):
         _remember(desk, command, attached, pending)
+
+
+def _set_aside(letter: Letter, why: str) -> None:
+    """Settle a letter that cannot be obeyed; a decision among them may be taken anew."""
+    patiently(partial(inbox.set_aside, letter, why))
+    if letter.kind == "settle":
+        patiently(partial(reviews.reopen, UUID(letter.payload["review_id"])))
 
 
 def _wants_another_try(desk: Desk, command: c.Settle) -> bool:

@@ -71,5 +71,15 @@ def vote(namespace: str, review_id: UUID, ballot: Vote, situation: int | None) -
     return task_id
 
 
+def reopen(review_id: UUID) -> None:
+    """Take back a decision that could not be carried out, so that somebody can decide anew."""
+    execute(
+        "UPDATE runtime_review SET status = 'open', decision = NULL, reason = NULL, "
+        "arguments = NULL, decided_by = NULL, channel = NULL, decided_at = NULL "
+        "WHERE id = %s AND status = 'decided'",
+        (review_id,),
+    )
+
+
 def _shown(at: datetime | None) -> str:
     return at.isoformat(timespec="seconds") if at else "an unknown time"

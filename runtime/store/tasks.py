@@ -11,7 +11,7 @@ import psycopg
 from django.db import connection, transaction
 
 from runtime.core import checkpoint as cp
-from runtime.core.errors import KeyReused, UnknownTask
+from runtime.core.errors import IllegalTransition, KeyReused, UnknownTask
 from runtime.core.events import Event, EventType
 from runtime.core.payloads import CODEC, decode, encode
 from runtime.core.story import Decision
@@ -246,6 +246,10 @@ def load_journal(task_id: UUID, after: int = 0, limit: int | None = None) -> lis
         task_id: The task.
         after: Only events after this sequence number.
         limit: At most so many; None for all.
+
+    Raises:
+        IllegalTransition: An event is of a type that this version does not know.
+        PayloadUnreadable: A payload is damaged.
     """
     rows = execute(
         "SELECT seq, type, payload, codec, at, actor, call_id, cause, event_id, v "
@@ -253,6 +257,14 @@ def load_journal(task_id: UUID, after: int = 0, limit: int | None = None) -> lis
         (task_id, after, limit),
     )
     return [
-        Event(seq, EventType(kind), decode(payload, codec), at, actor, call_id, cause, event_id, v)
+        Event(seq, _known(kind), decode(payload, codec), at, actor, call_id, cause, event_id, v)
         for seq, kind, payload, codec, at, actor, call_id, cause, event_id, v in rows
     ]
+
+
+def _known(kind: str) -> EventType:
+    try:
+        return EventType(kind)
+    except ValueError as error:
+        # Written by a later version: nothing may be decided on half a journal.
+        raise IllegalTransition("unknown", kind) from error

@@ -107,6 +107,15 @@ WITH guard AS MATERIALIZED (
         settled_at = EXCLUDED.settled_at,
         note = EXCLUDED.note
 
+--: review_close
+), review_close AS (
+    UPDATE runtime_review r
+    SET status = %(rc_status)s,
+        closed_at = runtime_now()
+    FROM guard
+    WHERE r.id = %(rc_id)s AND r.task_id = guard.id AND r.status IN ('open', 'decided')
+    RETURNING r.id
+
 --: review_open
 ), review_open AS (
     INSERT INTO runtime_review
@@ -117,13 +126,9 @@ WITH guard AS MATERIALIZED (
            %(rv_seq)s, %(rv_snapshot)s, %(codec)s, runtime_now()
     FROM guard
 
---: review_close
-), review_close AS (
-    UPDATE runtime_review r
-    SET status = %(rc_status)s,
-        closed_at = runtime_now()
-    FROM guard
-    WHERE r.id = %(rc_id)s AND r.task_id = guard.id AND r.status IN ('open', 'decided')
+--: review_open_after
+    -- One item at a time: the old one must be closed before the new one is there.
+    WHERE (SELECT count(*) FROM review_close) >= 0
 
 --: inbox
 ), inbox AS (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from runtime.core import checkpoint as cp
 from runtime.core import commands as c
-from runtime.core.apply import apply, created, fold
+from runtime.core.apply import apply, created, fold, link
 from runtime.core.errors import IllegalTransition, SignalboxError
 from runtime.core.events import Event, EventType
 from runtime.core.states import State
@@ -123,3 +123,15 @@ def test_an_event_from_the_journal_gives_the_same_bytes_as_the_one_that_was_deci
     book = Book().do_all(c.Start("w"), c.Hold("why", "human:ann"))
 
     assert cp.encode(fold(on_the_wire(one) for one in book.journal)) == cp.encode(book.at)
+
+
+def test_the_chain_depends_on_every_call_and_their_order() -> None:
+    def of(*calls: str) -> str:
+        so_far = ""
+        for call in calls:
+            so_far = link(so_far, call, "arguments", "result")
+        return so_far
+
+    ends = [of("a", "b"), of("b", "a"), of("a"), of("ab"), of("a", "b", "b")]
+
+    assert len(set(ends)) == len(ends)

@@ -14,7 +14,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.core.keys import arguments_digest, call_id, canonical, chain, digest, operation_id
+from runtime.core.keys import arguments_digest, call_id, canonical, digest, operation_id
 from runtime.core.payloads import encode
 
 KEY = b"k" * 32
@@ -184,18 +184,6 @@ def test_two_updates_of_one_record_are_two_operations() -> None:
     )
 
     assert one != other
-
-
-def test_the_chain_depends_on_every_call_and_their_order() -> None:
-    def of(*calls: str) -> str:
-        so_far = ""
-        for call in calls:
-            so_far = chain(KEY, so_far, call)
-        return so_far
-
-    ends = [of("a", "b"), of("b", "a"), of("a"), of("ab"), of("a", "b", "b")]
-
-    assert len(set(ends)) == len(ends)
 
 
 def test_a_call_is_named_by_its_place() -> None:
