@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import global_settings
+from django.utils.csp import CSP
 
 from console import env
 from console.embedded.places import database_url, valkey_url
@@ -53,6 +54,8 @@ BROKER_URL = _env.address("BROKER_URL", VALKEY_URL, (*_VALKEY_SCHEMES, "amqp://"
 SIGNALBOX_APPS = _env.apps("SIGNALBOX_APPS")
 SIGNALBOX_LEASE_S = _env.number("SIGNALBOX_LEASE_S", 15.0, above=0.2)
 SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / "artifacts"))
+# Who starts the servers that a drill breaks; the runtime does not know the console.
+SIGNALBOX_SERVERS = "console.embedded.ensure"
 SIGNALBOX_WEBHOOK_SECRETS = _env.secrets("SIGNALBOX_WEBHOOK_SECRETS")
 # Signed with the secrets named `callback`, else with one made of the installation's own.
 SIGNALBOX_CALLBACK_SECRETS = SIGNALBOX_WEBHOOK_SECRETS.get("callback") or (
@@ -72,6 +75,12 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "channels",
+    "django_htmx",
     "memory",
     "runtime",
     "runtime.examples.aftersales",
@@ -79,15 +88,24 @@ INSTALLED_APPS = [
     *SIGNALBOX_APPS,
 ]
 MIDDLEWARE = [
+    "console.middleware.RequestId",
+    "console.http.edge.api_edge",
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "console.middleware.Personal",
+    "console.guard.AccessMiddleware",
 ]
 ROOT_URLCONF = "console.urls"
+ASGI_APPLICATION = "console.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -98,7 +116,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "console.pages.frame.frame",
             ],
+            "builtins": ["console.templatetags.signalbox"],
         },
     },
 ]
@@ -108,7 +128,66 @@ STORAGES = {
     "artifacts": env.storage("SIGNALBOX_ARTIFACTS", SIGNALBOX_ARTIFACTS),
 }
 STATIC_URL = "static/"
+# Served by ourselves, straight from the applications: there is no build step to forget.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_MAX_AGE = 0
 USE_TZ = True
 TIME_ZONE = _env.time_zone("TIME_ZONE")
 LANGUAGE_CODE = _env.language("LANGUAGE", dict(global_settings.LANGUAGES))
+DATA_UPLOAD_MAX_MEMORY_SIZE = 26 * 1024 * 1024
+
+# --- live updates -------------------------------------------------------------------------------
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {
+            "hosts": [VALKEY_URL],
+            "prefix": "signalbox",
+            "on_disconnect": "layer.lost",
+            "on_reconnect": "layer.back",
+        },
+    },
+}
+
+# --- what browsers are told ---------------------------------------------------------------------
+
+SECURE_CSP = {
+    "default-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],  # the QR code of two-factor sign-in
+    "object-src": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+}
+X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
+# Beyond this machine the console is reached through HTTPS only.
+_PUBLIC = not DEBUG and bool(set(ALLOWED_HOSTS) - set(_LOCAL_HOSTS))
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _PUBLIC
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _PUBLIC else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _PUBLIC
+
+# --- signing in ---------------------------------------------------------------------------------
+
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "console.signin.Accounts"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_SESSION_REMEMBER = True
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Signalbox"

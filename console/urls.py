@@ -1,5 +1,46 @@
-"""The addresses the console answers to."""
+"""The addresses the console answers to; each declares the permission it asks for."""
 
-from django.urls import URLPattern, URLResolver
+from collections.abc import Iterable
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from allauth.account import urls as account
+from allauth.mfa import urls as mfa
+from django.urls import URLPattern, URLResolver, include, path
+
+from console.guard import OF_OTHERS
+from console.http import api
+from console.http.health import healthz, readyz
+from console.pages import home, personal, reviews, signing, task, task_list, workers
+
+
+def _chosen(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern | URLResolver]:
+    """Take from another application's routes those we declare a permission for, and no others."""
+    found: list[URLPattern | URLResolver] = []
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            found.append(path(str(pattern.pattern), include(_chosen(pattern.url_patterns))))
+        elif pattern.name in OF_OTHERS:
+            found.append(pattern)
+    return found
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", api.urls),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("", home.home, name="home"),
+    path("signed-in/", home.signed_in, name="signed_in"),
+    path("tasks/", task_list.task_list, name="tasks"),
+    path("tasks/rows/", task_list.task_rows, name="task_rows"),
+    path("tasks/news/", task_list.task_news, name="task_news"),
+    path("tasks/<uuid:task_id>/", task.task, name="task"),
+    path("tasks/<uuid:task_id>/parts/", task.task_parts, name="task_parts"),
+    path("tasks/<uuid:task_id>/<slug:name>/", task.pull_lever, name="lever"),
+    path("reviews/", reviews.review_list, name="reviews"),
+    path("reviews/<uuid:review_id>/", reviews.review, name="review"),
+    path("reviews/<uuid:review_id>/decide/", reviews.decide, name="review_decide"),
+    path("workers/", workers.workers, name="workers"),
+    path("settings/", personal.settings, name="settings"),
+    path("sign-in/link/<str:token>/", signing.signin_link, name="signin_link"),
+    path("sign-in/", include(_chosen(account.urlpatterns))),
+    path("sign-in/second-factor/", include(_chosen(mfa.urlpatterns))),
+]

@@ -33,6 +33,11 @@ class _Hints:
 
         BrokerHints().work(queue, task_id)
 
+    def moved(self, task_id: UUID, seq: int) -> None:
+        from runtime.actors.live import live
+
+        live().moved(task_id, seq)
+
 
 class _Letters:
     def list(self, limit: int) -> "list[DeadLetter]":

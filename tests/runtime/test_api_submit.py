@@ -37,6 +37,10 @@ class Bell:
             raise self.broken
         self.rung.append((queue, task_id))
 
+    def moved(self, task_id: UUID, seq: int) -> None:
+        if self.broken:
+            raise self.broken
+
 
 @pytest.fixture
 def bell() -> Iterator[Bell]:

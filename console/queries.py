@@ -1,0 +1,451 @@
+"""What pages read in bulk: frozen rows, never model instances, each a fixed number of queries.
+
+The rest of what pages show comes from `runtime.api`.  Lists page by key, counts are capped, and no
+query reads more than its page shows.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.fields import TextField
+
+from runtime.core import checkpoint as cp
+from runtime.core.checkpoint import Checkpoint
+from runtime.core.errors import SignalboxError
+from runtime.core.events import EventType
+from runtime.core.payloads import decode
+from runtime.core.states import TERMINAL, State
+from runtime.core.table import TABLE
+from runtime.models import Event, Refusal, Review, StepResult, Task, TaskSpec, Worker
+
+NAMESPACE: Final = "default"
+COUNTED: Final = 1000
+"""Counts stop here: nobody acts differently on 1,001."""
+RECENT: Final = timedelta(hours=24)
+_FIRST: Final = UUID(int=0)
+
+
+def database_now() -> datetime:
+    """Give the present by the clock that all instants come from."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT runtime_now()")
+        found: datetime = cursor.fetchone()[0]
+        return found
+
+
+# --- tasks --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """One task in a list.
+
+    Args:
+        seq: Its last event; `moved_at` tells when that was.
+        line: What it is doing, in foreign or our own words.
+        until: When it goes on by itself, if it waits for a time.
+        in_hand: A worker holds it.
+    """
+
+    id: UUID
+    agent: str
+    title: str
+    state: State
+    seq: int
+    situation: int
+    held: bool
+    in_hand: bool
+    step: int
+    created_at: datetime
+    moved_at: datetime
+    finished_at: datetime | None
+    line: str
+    until: datetime | None
+    review_id: UUID | None
+    review_kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a list shows.
+
+    Args:
+        states: Only these; empty for what needs attention and everything that lives.
+        agent: Only this one's.
+        q: Only where id, key or words match.
+    """
+
+    states: tuple[State, ...] = ()
+    agent: str = ""
+    q: str = ""
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether settled tasks are listed, of which the last ones matter."""
+        return bool(self.states) and set(self.states) <= TERMINAL
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """Some rows, where the next page begins, and the newest task there is."""
+
+    rows: tuple[TaskRow, ...]
+    cursor: str
+    newest: str
+
+
+class BadCursor(ValueError):
+    """A page was asked for that no list leads to."""
+
+
+def task_page(wanted: Filter, cursor: str, limit: int) -> TaskPage:
+    """List tasks.
+
+    Without states: first what needs attention, then what lives, each oldest first.
+
+    Raises:
+        BadCursor: The cursor is none of ours.
+    """
+    rank, after = _position(cursor, wanted)
+    ids: list[tuple[int, UUID]] = []
+    for group in range(rank, len(_ranks(wanted))):
+        start = after if group == rank else None
+        found = _ids(_ranks(wanted)[group], wanted, start, limit + 1 - len(ids))
+        ids += [(group, task_id) for task_id in found]
+        if len(ids) > limit:
+            break
+    shown = ids[:limit]
+    more = f"{shown[-1][0]}.{shown[-1][1]}" if len(ids) > limit else ""
+    return TaskPage(tuple(task_rows([task_id for _, task_id in shown])), more, newest_task())
+
+
+def _position(cursor: str, wanted: Filter) -> tuple[int, UUID | None]:
+    if not cursor:
+        return 0, None
+    rank, _, task_id = cursor.partition(".")
+    try:
+        position = int(rank), UUID(task_id)
+    except ValueError as error:
+        raise BadCursor(cursor) from error
+    if not 0 <= position[0] < len(_ranks(wanted)):
+        raise BadCursor(cursor)
+    return position
+
+
+def _ranks(wanted: Filter) -> tuple[tuple[Q, ...], ...]:
+    """Give the groups of a list; each is a union of conditions with an index of their own."""
+    if wanted.states:
+        return (_standing(wanted.states),)
+    attention = (
+        *_standing((State.WAITING_HUMAN,)),
+        Q(parked_as=State.TERMINATED_FAILED, finished_at__gt=database_now() - RECENT),
+    )
+    living = [state for state in State if state not in TERMINAL and state != State.WAITING_HUMAN]
+    return attention, _standing(living)
+
+
+def _standing(states: Iterable[State]) -> tuple[Q, ...]:
+    """Give one condition for each state: parked tasks by index, those in hand by their owner."""
+    states = list(states)
+    parked = [Q(parked_as=state) for state in states]
+    return (*parked, Q(owner__isnull=False, state__in=states))
+
+
+def _ids(conditions: Sequence[Q], wanted: Filter, after: UUID | None, limit: int) -> list[UUID]:
+    order = "-id" if wanted.newest_first else "id"
+    tasks = _narrowed(wanted)
+    if after is not None:
+        tasks = tasks.filter(id__lt=after) if wanted.newest_first else tasks.filter(id__gt=after)
+    parts = [
+        tasks.filter(one).order_by(order).values_list("id", flat=True)[:limit] for one in conditions
+    ]
+    found = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
+    return list(found.order_by(order)[:limit]) if len(parts) > 1 else list(found)
+
+
+def _narrowed(wanted: Filter) -> QuerySet[Task]:
+    tasks = Task.objects.filter(namespace=NAMESPACE)
+    if wanted.agent:
+        tasks = tasks.filter(agent=wanted.agent)
+    if wanted.q:
+        words = TaskSpec.objects.filter(task_id=OuterRef("pk")).filter(_matches(wanted.q))
+        tasks = tasks.filter(Exists(words))
+    return tasks
+
+
+def _matches(q: str) -> Q:
+    text = q.strip()
+    found = Q(search_text__icontains=text) | Q(title__icontains=text) | Q(key=text)
+    try:
+        return found | Q(task_id=UUID(text))
+    except ValueError:
+        return found
+
+
+def newest_task() -> str:
+    """Give the id of the newest task; anything after it is new to a page that knows it."""
+    found = Task.objects.filter(namespace=NAMESPACE).order_by("-id").values_list("id", flat=True)
+    return str(found.first() or _FIRST)
+
+
+def news(wanted: Filter, newest: UUID) -> int:
+    """Count the tasks that are newer than a page knows and that its filter lets through, capped."""
+    conditions = [one for group in _ranks(wanted) for one in group]
+    tasks = _narrowed(wanted).filter(id__gt=newest)
+    parts = [tasks.filter(one).values_list("id", flat=True)[:COUNTED] for one in conditions]
+    found = parts[0].union(*parts[1:]) if len(parts) > 1 else parts[0]
+    return len(found[:COUNTED])
+
+
+def task_rows(ids: Sequence[UUID]) -> list[TaskRow]:
+    """Read the rows of these tasks, in this order; those that are gone are left out."""
+    last = Event.objects.filter(task_id=OuterRef("pk"), seq=OuterRef("version")).values("at")[:1]
+    found = (
+        Task.objects.filter(namespace=NAMESPACE, id__in=list(ids))
+        .annotate(
+            moved_at=Subquery(last),
+            title=F("spec__title"),
+            said=F("spec__search_text"),
+            ended=F("spec__outcome_reason"),
+        )
+        .values()
+    )
+    asked = _asked([row["id"] for row in found if row["state"] == State.WAITING_HUMAN])
+    rows = {row["id"]: _task_row(row, asked.get(row["id"])) for row in found}
+    return [rows[task_id] for task_id in ids if task_id in rows]
+
+
+def _asked(ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    if not ids:
+        return {}
+    items = Review.objects.filter(task_id__in=ids, status__in=["open", "decided"])
+    rows = items.values("task_id", "id", "kind", "question", "why")
+    return {row["task_id"]: dict(row) for row in rows}
+
+
+def _task_row(row: Mapping[str, Any], asked: Mapping[str, Any] | None) -> TaskRow:
+    at = _checkpoint(row["id"], row["checkpoint"], row["checkpoint_sum"])
+    state = State(row["state"])
+    until = at.wait.until if at and at.wait and state not in TERMINAL else None
+    return TaskRow(
+        id=row["id"],
+        agent=row["agent"],
+        title=row["title"] or row["said"] or row["agent"],
+        state=state,
+        seq=row["version"],
+        situation=row["situation"],
+        held=row["held"],
+        in_hand=row["owner"] is not None,
+        step=at.step if at else 0,
+        created_at=row["created_at"],
+        moved_at=row["moved_at"] or row["created_at"],
+        finished_at=row["finished_at"],
+        line=_line(row, state, at, asked),
+        until=datetime.fromisoformat(until) if until else None,
+        review_id=asked["id"] if asked else None,
+        review_kind=asked["kind"] if asked else "",
+    )
+
+
+def _line(
+    row: Mapping[str, Any],
+    state: State,
+    at: Checkpoint | None,
+    asked: Mapping[str, Any] | None,
+) -> str:
+    if at is None:
+        return "its checkpoint cannot be read"
+    if state in TERMINAL:
+        return str(row["ended"] or "")
+    if asked is not None:
+        return str(asked["question"] or asked["why"])
+    if at.pending is None:
+        return ""
+    if state is State.RETRYING:
+        return f"attempt {at.pending.attempt + 1} of {at.pending.tool}"
+    again = f", attempt {at.pending.attempt + 1}" if at.pending.attempt else ""
+    return f"{at.pending.tool}{again}"
+
+
+def _checkpoint(task_id: UUID, text: str, checksum: str) -> Checkpoint | None:
+    try:
+        return cp.decode(task_id, text, checksum)
+    except SignalboxError:
+        return None
+
+
+def counts() -> dict[State, int]:
+    """Count tasks by state, each capped."""
+    tasks = Task.objects.filter(namespace=NAMESPACE)
+    label = {"output_field": TextField()}
+    parts = [
+        tasks.filter(parked_as=state)
+        .annotate(s=Value(state.value, **label))
+        .values_list("s")[:COUNTED]
+        for state in State
+    ]
+    held = tasks.filter(owner__isnull=False).annotate(s=F("state")).values_list("s")[:COUNTED]
+    found: dict[State, int] = dict.fromkeys(State, 0)
+    for (state,) in held.union(*parts, all=True):
+        found[State(state)] += 1
+    return {state: min(number, COUNTED) for state, number in found.items()}
+
+
+def versions(ids: Iterable[UUID]) -> dict[UUID, int]:
+    """Read how far these tasks are."""
+    tasks = Task.objects.filter(namespace=NAMESPACE, id__in=list(ids))
+    return dict(tasks.values_list("id", "version"))
+
+
+def agents() -> list[str]:
+    """List the agents that have tasks."""
+    return _distinct_agents()
+
+
+def _distinct_agents() -> list[str]:
+    # A loose scan of the index: one look-up for each agent, however many tasks each has.
+    found: list[str] = []
+    tasks = (
+        Task.objects.filter(namespace=NAMESPACE).order_by("agent").values_list("agent", flat=True)
+    )
+    last = tasks.first()
+    while last is not None and len(found) < COUNTED:
+        found.append(last)
+        last = tasks.filter(agent__gt=last).first()
+    return found
+
+
+# --- one task -----------------------------------------------------------------------------------
+
+PATH_EVENTS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Travelled:
+    """The states a task was in, one after the other; `whole` is False when they were too many."""
+
+    path: tuple[State, ...]
+    whole: bool
+
+
+def travelled(task_id: UUID, now_in: State) -> Travelled:
+    """Read the path of a task through its states."""
+    events = Event.objects.filter(task_id=task_id).order_by("seq")
+    rows = list(events.values_list("type", "payload", "codec")[: PATH_EVENTS + 1])
+    path: list[State] = []
+    for kind, text, codec in rows[:PATH_EVENTS]:
+        source = path[-1] if path else None
+        if kind == EventType.TOOL_CALL_SUCCEEDED and source is State.PLANNING:
+            # A read is made and written as one event; the task was at the tool all the same.
+            path.append(State.WAITING_TOOL_CALL)
+        target = _target(EventType(kind), source, text, codec)
+        if target is not None and path[-1:] != [target]:
+            path.append(target)
+    if not path or path[-1] != now_in:
+        path.append(now_in)
+    return Travelled(tuple(path), len(rows) <= PATH_EVENTS)
+
+
+def _target(kind: EventType, source: State | None, text: str, codec: str) -> State | None:
+    row = TABLE[kind]
+    if source is not None and source not in row.sources:
+        return None
+    targets = row.targets_from(source)
+    if len(targets) == 1:
+        return next(iter(targets))
+    try:
+        named = decode(text, codec)
+        return State(named["to"])
+    except (SignalboxError, KeyError, TypeError, ValueError):
+        return None
+
+
+def arguments_of(task_id: UUID, call_ids: Sequence[str]) -> dict[str, Any]:
+    """Read the arguments of completed calls that no event holds."""
+    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
+    found: dict[str, Any] = {}
+    for call_id, text, codec in rows.filter(arguments__isnull=False).values_list(
+        "call_id", "arguments", "codec"
+    ):
+        try:
+            found[call_id] = decode(text or "", codec)
+        except SignalboxError as error:
+            found[call_id] = {"unreadable": str(error)}
+    return found
+
+
+def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
+    """Give the lowest position of these calls among the completed ones; None without any."""
+    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
+    found: int | None = rows.order_by("position").values_list("position", flat=True).first()
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseView:
+    """Who holds a task, and how often a late write was refused."""
+
+    epoch: int
+    deaths: int
+    refused: int
+    worker: str
+    worker_state: str
+    renewed_at: datetime | None
+
+
+def lease(task_id: UUID) -> LeaseView:
+    """Read the lease of a task."""
+    owner, epoch, deaths = Task.objects.values_list("owner", "epoch", "deaths").get(pk=task_id)
+    workers = Worker.objects.filter(pk=owner) if owner else Worker.objects.none()
+    worker = workers.values("host", "pid", "state", "renewed_at").first()
+    return LeaseView(
+        epoch=epoch,
+        deaths=deaths,
+        refused=Refusal.objects.filter(task_id=task_id)[:COUNTED].count(),
+        worker=f"{worker['host']}:{worker['pid']}" if worker else "",
+        worker_state=worker["state"] if worker else "",
+        renewed_at=worker["renewed_at"] if worker else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewLine:
+    """One review item of a task."""
+
+    id: UUID
+    kind: str
+    status: str
+    opened_at: datetime
+    decision: str | None
+    decided_by: str | None
+
+
+def reviews_of(task_id: UUID) -> list[ReviewLine]:
+    """List the review items of a task, the newest first."""
+    rows = Review.objects.filter(task_id=task_id).order_by("-opened_at")
+    names = ("id", "kind", "status", "opened_at", "decision", "decided_by")
+    return [ReviewLine(**row) for row in rows.values(*names)[:20]]
+
+
+# --- reviews and workers ------------------------------------------------------------------------
+
+
+def open_reviews() -> int:
+    """Count what waits for a person, capped."""
+    return Review.objects.filter(namespace=NAMESPACE, status="open")[:COUNTED].count()
+
+
+def held_tasks(workers: Sequence[UUID], most: int) -> dict[UUID, list[tuple[UUID, str]]]:
+    """List the tasks that workers hold, some of each, with their agents."""
+    found: dict[UUID, list[tuple[UUID, str]]] = {}
+    rows = Task.objects.filter(owner__in=list(workers)).order_by("id")
+    for owner, task_id, agent in rows.values_list("owner", "id", "agent")[: most * 20]:
+        tasks = found.setdefault(owner, []) if owner else []
+        if len(tasks) < most:
+            tasks.append((task_id, agent))
+    return found
