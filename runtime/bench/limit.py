@@ -3,7 +3,7 @@
 import multiprocessing
 import threading
 import time
-from dataclasses import replace
+from copy import replace
 from uuid import UUID
 
 import psycopg

@@ -6,7 +6,7 @@ every event ever written, also after ``decide`` has changed.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 from runtime.core import facts

@@ -5,7 +5,8 @@ not in events; the store adds them to the rows by name.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.checkpoint import Checkpoint

@@ -243,5 +243,5 @@ def _where(row: TaskRow, at: Checkpoint) -> str:
         stored = cp.decode(row.id, row.checkpoint)
     except CheckpointUnreadable:
         return ", which cannot be read"
-    names = [f.name for f in fields(at) if getattr(at, f.name) != getattr(stored, f.name)]
+    names = [name for name in at._fields if getattr(at, name) != getattr(stored, name)]
     return f" (in {', '.join(names)})" if names else ""

@@ -12,7 +12,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from copy import replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
@@ -109,6 +111,10 @@ class Fork:
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
         return self.status is not None
+
+    def stands_still(self) -> bool:
+        """Whether SIGSTOP has it."""
+        return _process_state(self.pid) == "T"
 
     def wait(self, timeout_s: float = PATIENCE_S) -> int:
         """Wait for its end; gives the exit status, negative for a signal."""
@@ -354,6 +360,13 @@ class Site:
         for child in self.forks:
             child.wait()
         self.forks.clear()
+
+
+def _process_state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
 
 
 def _row(facts: Sequence[Any]) -> Row:

@@ -1,6 +1,6 @@
 """``apply`` reads journals of any origin: complete, from a later version, or damaged."""
 
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest

@@ -1,7 +1,7 @@
 """The checkpoint: small, the same bytes for the same value, and never guessed."""
 
 import json
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest
@@ -42,6 +42,8 @@ checkpoints = st.builds(
     wait=st.none()
     | st.builds(Wait, texts, st.none() | texts, st.none() | texts, texts, st.sampled_from(State)),
     drift=st.none() | texts,
+    outcome=st.none(),
+    result_digest=st.none(),
 )
 
 
