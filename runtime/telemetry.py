@@ -316,3 +316,4 @@ def configure_logs(level: int = logging.INFO) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("dramatiq").setLevel(logging.ERROR)
+    logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -20,6 +20,7 @@ from runtime.core.apply import fold
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.effects import Effect
 from runtime.core.errors import CheckpointUnreadable, LeaseLost, SignalboxError
+from runtime.core.events import Event
 from runtime.core.events import EventType as E
 from runtime.core.machine import decide, wakes_at
 from runtime.core.manifest import Manifest, from_pinned
@@ -37,6 +38,9 @@ from runtime.store.session import AGAIN, LOST, forget_connection, patiently
 
 _LOG = logging.getLogger("runtime.desk")
 _SHOWN_STEPS = 20
+_ORDINARY = frozenset(
+    {E.TASK_STARTED, E.PLAN_GENERATED, E.TOOL_CALL_STARTED, E.TOOL_CALL_SUCCEEDED},
+)
 
 
 class NotWritten(Exception):
@@ -233,6 +237,7 @@ class Desk:
         self.attention = attention
         self.deaths = step.deaths
         for event in decision.events:
+            self._note(event)
             if "arguments" in event.payload or "calls" in event.payload:
                 self._named[event.seq] = dict(event.payload)
             if event.type in {E.HOLD_PLACED, E.HOLD_RELEASED}:
@@ -263,6 +268,23 @@ class Desk:
 
     def _standing(self) -> tuple[UUID | None, int, int, int]:
         return patiently(partial(tasks.standing, self.claimed.id))
+
+    def _note(self, event: Event) -> None:
+        """Log an event with what identifies it: ordinary steps in detail only."""
+        level = logging.DEBUG if event.type in _ORDINARY else logging.INFO
+        if _LOG.isEnabledFor(level):
+            facts = {
+                "task_id": str(self.claimed.id),
+                "agent": self.claimed.agent,
+                "seq": event.seq,
+                "call_id": event.call_id,
+                "state": self.at.state.value,
+                "actor": event.actor,
+                "summary": str(event.payload.get("summary") or event.payload.get("why") or "")[
+                    :200
+                ],
+            }
+            _LOG.log(level, "%s", event.type.value, extra=facts)
 
     def park(self) -> bool:
         """Give the task back with no event; False when the inbox must be read first."""

@@ -1,19 +1,8 @@
-"""What the ``worker`` and ``sweep`` processes have in common: logging and an orderly end."""
+"""What the ``worker`` and ``sweep`` processes have in common: an orderly end."""
 
-import logging
 import signal
 import threading
 from collections.abc import Callable
-
-
-def log_to_stderr() -> None:
-    """Log one line an event; the structured form comes with telemetry."""
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
-    logging.getLogger("dramatiq").setLevel(logging.ERROR)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def until_told_to_stop(worn_out: Callable[[], bool] = lambda: False) -> bool:

@@ -6,10 +6,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from runtime import telemetry
 from runtime.actors.broker import BrokerHints
 from runtime.engine.courier import Courier, CourierOptions
 from runtime.engine.ports import Ports
-from runtime.engine.process import log_to_stderr, until_told_to_stop
+from runtime.engine.process import until_told_to_stop
 from runtime.engine.sweep import Sweep
 
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Run the sweep."""
-        log_to_stderr()
+        telemetry.configure_logs()
         ports = Ports(hints=BrokerHints())
         rounds: list[Sweep | Courier] = [
             Sweep(ports, settings.SIGNALBOX_LEASE_S),

@@ -6,17 +6,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 import dramatiq
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
+from runtime import telemetry
 from runtime.actors.broker import BrokerHints, declare
 from runtime.engine.options import RuntimeOptions
 from runtime.engine.ports import Ports
-from runtime.engine.process import log_to_stderr, until_told_to_stop
+from runtime.engine.process import until_told_to_stop
 from runtime.engine.worker import Worker
 
 WAIT_MS = 20
 """How long dramatiq sleeps between two looks at an idle queue; its default costs 200 ms a task."""
+MOST_THREADS = 48
+"""The flight recorder has so many places, with some to spare for threads that were given up."""
 
 
 class Command(BaseCommand):
@@ -31,13 +34,20 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Run the worker."""
-        log_to_stderr()
+        telemetry.configure_logs()
         queues = tuple(name.strip() for name in options["queues"].split(",") if name.strip())
+        if not queues:
+            message = "--queues names no queue"
+            raise CommandError(message)
+        if not 1 <= options["threads"] <= MOST_THREADS:
+            message = f"--threads must be from 1 to {MOST_THREADS}"
+            raise CommandError(message)
         # The witness is forked before anything starts a thread or leaves a connection open.
         connection.close()
         chosen = RuntimeOptions.from_settings(threads=options["threads"], queues=queues)
         worker = Worker(Ports(hints=BrokerHints()), chosen)
         worker.start()
+        telemetry.start("worker")
         consumer = dramatiq.Worker(
             declare(worker.take, queues),
             queues=set(queues),
@@ -49,6 +59,7 @@ class Command(BaseCommand):
         worker.stopping = True
         consumer.stop(timeout=5_000)
         worker.stop()
+        telemetry.stop()
         if not told:
             # Threads that hang cannot be ended; a fresh process is the only cure.
             os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 (ourselves)
