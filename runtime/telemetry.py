@@ -8,6 +8,7 @@ task ends.  Without a configured endpoint nothing here does anything but compare
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,6 +39,11 @@ from opentelemetry.util.types import Attributes
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _SPANS_PER_SLICE = 50
 _SECRET_WORDS = ("secret", "token", "password", "authorization", "api_key", "cookie")
+_SECRET_LOOKS = re.compile(
+    r"(?i:bearer|basic)\s+[\w.~+/=-]{6,}|\b(?:sk|sbx|ghp|xox[abp])[-_][\w-]{6,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
+    re.DOTALL,
+)
 
 _forced: ContextVar[tuple[int, int] | None] = ContextVar("forced_ids", default=None)
 _tracer: trace.Tracer | None = None
@@ -285,10 +291,12 @@ def linked(name: str, task_id: UUID) -> Iterator[None]:
 
 
 def _without_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Blank values whose name says that they are secret; whole prompts are never logged at all."""
-    for name in event:
+    """Blank values that are secret by their name or by their look."""
+    for name, value in event.items():
         if any(word in name.lower() for word in _SECRET_WORDS):
             event[name] = "[redacted]"
+        elif isinstance(value, str):
+            event[name] = _SECRET_LOOKS.sub("[redacted]", value)
     return event
 
 

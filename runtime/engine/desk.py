@@ -337,6 +337,10 @@ class Desk:
         )
 
 
+def _said(event: Event) -> str:
+    return str(event.payload.get("summary") or event.payload.get("why") or "")[:200]
+
+
 def _due_at(checkpoint: Checkpoint) -> Any:
     due = wakes_at(checkpoint)
     return due if due is None or due.year > 1 else None

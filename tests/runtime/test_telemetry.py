@@ -147,7 +147,7 @@ def test_log_lines_are_json_and_hide_secrets(capsys: pytest.CaptureFixture[str])
     telemetry.configure_logs()
     try:
         logging.getLogger("runtime.test").warning(
-            "called %s",
+            "called %s with Authorization: Bearer sk-test-123456",
             "get_order",
             extra={"task_id": str(TASK), "api_token": "sbx_very_secret"},
         )
@@ -155,6 +155,7 @@ def test_log_lines_are_json_and_hide_secrets(capsys: pytest.CaptureFixture[str])
         logging.getLogger().handlers[:] = before
 
     line = json.loads(capsys.readouterr().err.strip().splitlines()[-1])
-    assert line["event"] == "called get_order"
+    assert line["event"] == "called get_order with Authorization: [redacted]"
     assert line["task_id"] == str(TASK)
     assert "sbx_very_secret" not in json.dumps(line)
+    assert "sk-test" not in json.dumps(line)
