@@ -280,9 +280,7 @@ class Desk:
                 "call_id": event.call_id,
                 "state": self.at.state.value,
                 "actor": event.actor,
-                "summary": str(event.payload.get("summary") or event.payload.get("why") or "")[
-                    :200
-                ],
+                "summary": _said(event),
             }
             _LOG.log(level, "%s", event.type.value, extra=facts)
 
