@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 _LOG = logging.getLogger("runtime.store")
 SQL_DIR = Path(__file__).parent / "sql"
@@ -24,11 +24,14 @@ type Params = Mapping[str, object] | Sequence[object]
 
 # What a lost or demoted server answers: the connection is of no use any more, the statement may or
 # may not have been carried out.  A read-only server is one of them: after a failover the old
-# primary still answers reads (hazard DB-01).
+# primary still answers reads (hazard DB-01).  Django wraps what happens while it connects, begins
+# or commits in errors of its own, which are none of the driver's.
 LOST = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
+    OperationalError,
+    InterfaceError,
 )
 # The statement was rolled back for the sake of others and may simply be sent again.
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
