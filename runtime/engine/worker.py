@@ -28,7 +28,7 @@ from runtime.engine.progress import ProgressKeeper
 from runtime.engine.recorder import Recorder
 from runtime.store import claims, leases
 from runtime.store.claims import Claimed
-from runtime.store.session import LOST, forget_connection, patiently
+from runtime.store.session import AGAIN, LOST, forget_connection, patiently
 from runtime.telemetry import Slice, born_at, task_ended
 from runtime.tools.agents import registry
 from runtime.tools.registry import AnyTool
@@ -77,6 +77,7 @@ class Worker:
         self._held: dict[UUID, TaskRun] = {}
         self._empty = threading.Condition()
         self._more = False
+        self._untold = False
         self._claiming = threading.Lock()
         self._wanted: frozenset[UUID] = frozenset()
         self._recorder = Recorder()
@@ -152,21 +153,40 @@ class Worker:
         if not self._claiming.acquire(blocking=False):
             return
         try:
-            room = self._room()
-            if room <= 0 or not self._lease.holds():
-                return
-            self._more = False
+            # Each thread finds out for itself that a restart has broken its connection.
+            if not self._claim_what_fits():
+                self._claim_what_fits()
+        finally:
+            self._claiming.release()
+
+    def _claim_what_fits(self) -> bool:
+        """Claim once; False if the database was lost on the way."""
+        room = self._room()
+        if room <= 0 or not self._lease.holds():
+            return True
+        self._more = False
+        try:
+            if self._untold:
+                self._take_up_untold()
             taken = self._claim(room)
             self._more = self._more or len(taken) == room
             for claimed in taken:
                 self._admit(claimed)
             if len(taken) < room:
                 self._isolate()
-        except LOST as error:
+        except (*LOST, *AGAIN) as error:
             _LOG.warning("claiming was interrupted: %s", error)
             forget_connection()
-        finally:
-            self._claiming.release()
+            self._untold = True
+            return False
+        return True
+
+    def _take_up_untold(self) -> None:
+        """Take up what a claim gave us whose answer was lost: nobody else would ever come for it."""
+        for claimed in claims.owned(self._lease.id):
+            if claimed.id not in self._held:
+                self._admit(claimed)
+        self._untold = False
 
     def _room(self) -> int:
         free = self.options.slots - len(self._held)

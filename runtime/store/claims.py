@@ -77,6 +77,16 @@ def reread(claimed: Claimed) -> Claimed | None:
     return Claimed(*rows[0]) if rows else None
 
 
+def owned(owner: UUID) -> list[Claimed]:
+    """List what a worker holds by the database, for one that was not told how its claim went."""
+    rows = execute(
+        "SELECT id, namespace, agent, queue, version, situation, checkpoint, checkpoint_sum, "
+        "epoch, attention, attended, held, deaths, owner FROM runtime_task WHERE owner = %s",
+        (owner,),
+    )
+    return [Claimed(*row) for row in rows]
+
+
 def find_suspect(queues: Sequence[str], agents: Sequence[str]) -> UUID | None:
     """Find a task that must run in a process of its own."""
     params = {
