@@ -182,7 +182,7 @@ class Worker:
         return True
 
     def _take_up_untold(self) -> None:
-        """Take up what a claim gave us whose answer was lost: nobody else would ever come for it."""
+        """Take up what a claim gave us whose answer was lost: nobody else would come for it."""
         for claimed in claims.owned(self._lease.id):
             if claimed.id not in self._held:
                 self._admit(claimed)
