@@ -14,8 +14,8 @@ from console.embedded.services import PROJECT
 CHUNK_BYTES = 65_536
 #: A line longer than this is printed in pieces.
 LINE_LIMIT_BYTES = 65_536
-#: Ends it when we are killed; a program of the runtime that is started, not imported.
-LEASH = "runtime.examples.aftersales.leash"
+#: Ends it when we are killed; a program of the runtime: started, not imported.
+LEASH = "runtime.engine.leash"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from runtime.core.errors import SignalboxError
 
 ROOT = Path(__file__).resolve().parents[3]
 MANAGE = ROOT / "manage.py"
-LEASH = "runtime.examples.aftersales.leash"
+LEASH = "runtime.engine.leash"
 STOP_GRACE_S = 8.0
 #: A killed worker's witness writes the death down before it ends.
 WITNESS_GRACE_S = 5.0

@@ -52,7 +52,7 @@ def test_leaving_the_stage_ends_every_process(tmp_path: Path) -> None:
 
 def test_a_leashed_program_ends_when_its_starter_is_killed() -> None:
     program = "import signal; print('up', flush=True); signal.pause()"
-    leash = "runtime.examples.aftersales.leash"
+    leash = "runtime.engine.leash"
     starter = (
         "import os, subprocess, sys, signal\n"
         f"command = [sys.executable, '-m', {leash!r}, str(os.getpid()), sys.executable]\n"
@@ -74,7 +74,7 @@ def test_a_leashed_program_ends_when_its_starter_is_killed() -> None:
 
 
 def test_a_program_whose_starter_is_gone_already_never_starts() -> None:
-    leash = "runtime.examples.aftersales.leash"
+    leash = "runtime.engine.leash"
     nobody = "0"
 
     done = subprocess.run(

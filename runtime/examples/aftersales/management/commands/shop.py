@@ -12,7 +12,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runtime import api
 from runtime.actors.broker import BrokerHints
-from runtime.engine.process import log_to_stderr
 from runtime.examples.aftersales.control import ShopDesk
 from runtime.examples.aftersales.customers import Customers, order_weather, serve
 from runtime.examples.aftersales.shop.launch import (
@@ -20,6 +19,7 @@ from runtime.examples.aftersales.shop.launch import (
     ShopProcess,
     start_shop,
 )
+from runtime.telemetry import configure_logs
 
 SCHEMA = "shop"
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Run until told to stop, or until the shop has died."""
-        log_to_stderr()
+        configure_logs()
         api.set_hints(BrokerHints())
         try:
             shop = start_shop(settings.DATABASE_URL, schema=SCHEMA, port=options["port"])
