@@ -14,15 +14,15 @@ _LOOK_S = 0.002
 
 
 @contextmanager
-def session() -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-    """Give an autocommit session of its own on the test's database."""
+def session(*, autocommit: bool = True) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    """Give a session of its own on the test's database."""
     known = connection.get_connection_params()
     wanted = {
         name: known[name]
         for name in known
         if name in {"dbname", "user", "password", "host", "port"}
     }
-    with psycopg.connect(**wanted, autocommit=True) as raw:
+    with psycopg.connect(**wanted, autocommit=autocommit) as raw:
         yield raw
 
 
@@ -53,16 +53,21 @@ class Actor:
         return self._value
 
 
-def wait_for_waiter(watch: psycopg.Connection[tuple[Any, ...]], count: int = 1) -> None:
-    """Wait until so many sessions of this database wait for a lock."""
-    text = (
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-        "AND wait_event_type = 'Lock'"
-    )
+def wait_until(watch: psycopg.Connection[tuple[Any, ...]], condition: str, *params: object) -> None:
+    """Wait until a condition holds in the eyes of a session, or fail."""
     never = threading.Event()
     for _ in range(int(DEADLINE_S / _LOOK_S)):
-        row = watch.execute(text).fetchone()
-        if row is not None and row[0] >= count:
+        row = watch.execute(f"SELECT {condition}".encode(), params).fetchone()
+        if row is not None and row[0]:
             return
         never.wait(_LOOK_S)
-    pytest.fail("nobody came to wait for a lock")
+    pytest.fail(f"it never came true: {condition}")
+
+
+def wait_for_waiter(watch: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Wait until some session of this database waits for a lock."""
+    wait_until(
+        watch,
+        "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() "
+        "AND wait_event_type = 'Lock')",
+    )

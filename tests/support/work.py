@@ -62,13 +62,9 @@ def new_task(
     )
 
 
-def submit(
-    *, namespace: str = "default", queue: str = QUEUE, priority: int = 0, key: str | None = None
-) -> UUID:
+def submit(*, body: str = "finish", queue: str = QUEUE, priority: int = 0) -> UUID:
     """Create a task."""
-    return tasks.create(
-        new_task(namespace=namespace, queue=queue, priority=priority, key=key),
-    )
+    return tasks.create(new_task(body=body, queue=queue, priority=priority))
 
 
 def hire(lease_s: float = HOUR_S) -> UUID:
