@@ -65,8 +65,10 @@ def keep(namespace: str, task_id: UUID, artifact_id: UUID, payload: Encoded) -> 
 
 
 def _place(namespace: str, artifact_id: UUID, mark: str, data: bytes) -> str:
+    # Found again counts as new: its reference is written next, and no collection may come between.
     found = execute(
-        "SELECT id FROM runtime_artifact WHERE namespace = %s AND digest = %s",
+        "UPDATE runtime_artifact SET created_at = runtime_now() "
+        "WHERE namespace = %s AND digest = %s RETURNING id",
         (namespace, mark),
     )
     if found:
@@ -77,7 +79,7 @@ def _place(namespace: str, artifact_id: UUID, mark: str, data: bytes) -> str:
     rows = execute(
         "INSERT INTO runtime_artifact (id, namespace, digest, size, codec, data, location, "
         "created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, runtime_now()) "
-        "ON CONFLICT (namespace, digest) DO UPDATE SET digest = EXCLUDED.digest RETURNING id",
+        "ON CONFLICT (namespace, digest) DO UPDATE SET created_at = runtime_now() RETURNING id",
         (artifact_id, namespace, mark, len(data), CODEC, None if location else data, location),
     )
     return str(rows[0][0])
