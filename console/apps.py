@@ -8,3 +8,9 @@ class ConsoleConfig(AppConfig):
 
     name = "console"
     label = "console"
+
+    def ready(self) -> None:
+        """Have open pages told when somebody signs out or loses a right."""
+        from console.live import signals
+
+        signals.connect()

@@ -440,6 +440,12 @@ def open_reviews() -> int:
     return Review.objects.filter(namespace=NAMESPACE, status="open")[:COUNTED].count()
 
 
+def titles(task_ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Read the titles of tasks."""
+    specs = TaskSpec.objects.filter(task_id__in=list(task_ids))
+    return dict(specs.values_list("task_id", "title"))
+
+
 def held_tasks(workers: Sequence[UUID], most: int) -> dict[UUID, list[tuple[UUID, str]]]:
     """List the tasks that workers hold, some of each, with their agents."""
     found: dict[UUID, list[tuple[UUID, str]]] = {}

@@ -145,8 +145,6 @@ CHANNEL_LAYERS = {
         "CONFIG": {
             "hosts": [VALKEY_URL],
             "prefix": "signalbox",
-            "on_disconnect": "layer.lost",
-            "on_reconnect": "layer.back",
         },
     },
 }

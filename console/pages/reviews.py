@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import actions
+from console import actions, queries
 from console.access import Permission, needs
 from console.guard import is_fragment
 from console.pages.notes import leave
@@ -55,7 +55,9 @@ class Choice:
 @require_safe
 def review_list(request: HttpRequest) -> HttpResponse:
     """Show what is open, the longest waiting first."""
-    items = [(item, ask(item)) for item in api.reviews(limit=MOST_ITEMS)]
+    found = api.reviews(limit=MOST_ITEMS)
+    titles = queries.titles([item.task_id for item in found])
+    items = [(item, ask(item), titles.get(item.task_id, "")) for item in found]
     part = "#inside" if is_fragment(request) else ""
     return _kept_private(
         render(request, f"reviews/list.html{part}", {"items": items, "most": MOST_ITEMS})

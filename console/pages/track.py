@@ -15,7 +15,7 @@ from typing import Final, Literal
 from console.pages.words import FAMILY_OF, LAMP_OF_FAMILY, STATE_WORDS
 from runtime.core.states import State as S  # noqa: N817 (short, so that a layout stays readable)
 
-type Side = Literal["above", "below", "right", "left"]
+type Side = Literal["above", "below", "right"]
 type Point = tuple[int, int]
 
 
@@ -109,34 +109,34 @@ WIDE: Final = Layout(
 )
 TALL: Final = Layout(
     "tall",
-    (320, 560),
+    (314, 560),
     {
         S.INITIALIZED: Stop((84, 28), "right"),
-        S.PLANNING: Stop((84, 92), "right"),
-        S.WAITING_TOOL_CALL: Stop((84, 208), "right"),
-        S.RETRYING: Stop((30, 208), "below"),
-        S.CONSOLIDATING: Stop((30, 420), "below"),
-        S.TERMINATED_SUCCESS: Stop((84, 524), "right"),
-        S.WAITING_EXTERNAL_EVENT: Stop((214, 188), "right"),
-        S.WAITING_TIMER: Stop((214, 236), "right"),
-        S.WAITING_CHILDREN: Stop((214, 296), "right"),
-        S.WAITING_HUMAN: Stop((214, 356), "right"),
-        S.COMPENSATING: Stop((214, 412), "right"),
-        S.TERMINATED_FAILED: Stop((172, 524), "right"),
-        S.TERMINATED_ABORTED: Stop((244, 524), "below"),
+        S.PLANNING: Stop((84, 88), "right"),
+        S.WAITING_TOOL_CALL: Stop((84, 216), "right"),
+        S.RETRYING: Stop((40, 216), "below"),
+        S.CONSOLIDATING: Stop((40, 416), "below"),
+        S.TERMINATED_SUCCESS: Stop((84, 520), "right"),
+        S.WAITING_EXTERNAL_EVENT: Stop((206, 196), "right"),
+        S.WAITING_TIMER: Stop((206, 244), "right"),
+        S.WAITING_CHILDREN: Stop((206, 306), "right"),
+        S.WAITING_HUMAN: Stop((206, 360), "right"),
+        S.COMPENSATING: Stop((206, 414), "right"),
+        S.TERMINATED_FAILED: Stop((178, 520), "right"),
+        S.TERMINATED_ABORTED: Stop((254, 520), "below"),
     },
     {
-        "a": (84, 124),
-        "b": (84, 160),
-        "c": (84, 256),
-        "d": (84, 368),
-        "e": (84, 472),
-        "t": (172, 164),
-        "v": (172, 212),
-        "w": (172, 272),
-        "x": (172, 332),
-        "y": (172, 388),
-        "z": (172, 468),
+        "a": (84, 120),
+        "b": (84, 164),
+        "c": (84, 268),
+        "d": (84, 364),
+        "e": (84, 468),
+        "t": (178, 172),
+        "v": (178, 220),
+        "w": (178, 282),
+        "x": (178, 336),
+        "y": (178, 390),
+        "z": (178, 466),
     },
 )
 
@@ -275,15 +275,18 @@ def _place(layout: Layout, node: S | str) -> Point:
 
 _LABELS: Final[dict[Side, tuple[int, int, str]]] = {
     "above": (0, -18, "middle"),
-    "below": (0, 28, "middle"),
-    "right": (17, 5, "start"),
-    "left": (-17, 5, "end"),
+    "below": (0, 26, "middle"),
+    "right": (16, 5, "start"),
 }
+_HALO: Final = 9
+"""How much further a name stands off the present station, which glows."""
 
 
 def _station(stop: Stop, state: S, visits: int, *, here: bool, paused: bool) -> Station:
     x, y = stop.at
     dx, dy, anchor = _LABELS[stop.side]
+    if here:
+        dx, dy = dx + _HALO * (dx > 0), dy + _HALO * ((dy > _HALO) - (dy < 0))
     label = STATE_WORDS[state] + (f" ×{visits}" if visits > 1 else "")
     lamp = "paused" if paused else LAMP_OF_FAMILY[FAMILY_OF[state]]
     return Station(state, x, y, label, x + dx, y + dy, anchor, visits, here, lamp)

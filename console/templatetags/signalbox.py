@@ -61,6 +61,12 @@ def actor(value: str | None) -> str:
 
 
 @register.filter
+def kind(value: str) -> str:
+    """Name a kind of review item."""
+    return words.kind_word(value)
+
+
+@register.filter
 def clock(then: datetime | None) -> str:
     """Give the time of day in the reader's zone, to the second."""
     return timezone.localtime(then).strftime("%H:%M:%S") if then else "–"

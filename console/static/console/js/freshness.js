@@ -1,0 +1,23 @@
+// How fresh the page is: "Live · 0.4 s ago", "Reconnecting…", "Paused".
+import { live } from "./live.js";
+
+const STALE_MS = 30000;
+
+export function attachFreshness(element) {
+  const words = element.querySelector("[data-words]");
+  const show = () => {
+    const age = performance.now() - live.heardAt;
+    element.dataset.state = live.state;
+    words.textContent = say(live.state, age);
+    document.documentElement.classList.toggle("is-stale", live.state !== "live" && age > STALE_MS);
+  };
+  live.listen(show);
+  const timer = window.setInterval(() => (element.isConnected ? show() : window.clearInterval(timer)), 500);
+}
+
+function say(state, age) {
+  if (state === "live") return `Live · ${(age / 1000).toFixed(1)} s ago`;
+  if (state === "away") return `Reconnecting… ${Math.round(age / 1000)} s`;
+  if (state === "paused") return "Paused";
+  return "Not live yet";
+}
