@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from console.embedded.services import PROJECT
 
@@ -24,7 +25,7 @@ class Spec:
 
     Args:
         name: Stands before each line that it prints.
-        arguments: Of `manage.py`.
+        arguments: Of the program.
         stage: Processes of a lower stage are stopped first.
         grace_s: Seconds it gets to end in good order.
         reloads: Whether it holds agents' modules, so that it starts anew when they change.
@@ -40,8 +41,9 @@ class Spec:
 class Child:
     """One process, again and again; not started before `start`."""
 
-    def __init__(self, spec: Spec, environ: Mapping[str, str]) -> None:
+    def __init__(self, spec: Spec, environ: Mapping[str, str], program: Path) -> None:
         self.spec = spec
+        self._program = program
         self._environ = dict(environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
@@ -81,7 +83,7 @@ class Child:
         """
         leash = [sys.executable, "-m", LEASH, str(os.getpid())]
         self._process = subprocess.Popen(
-            [*leash, sys.executable, str(PROJECT / "manage.py"), *self.spec.arguments],
+            [*leash, sys.executable, str(self._program), *self.spec.arguments],
             cwd=PROJECT,
             env=self._environ,
             stdin=subprocess.DEVNULL,

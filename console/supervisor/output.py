@@ -1,13 +1,18 @@
 """What `up` prints: each process's lines behind its name, and its own.
 
-Coloured on a terminal only. It never fails: a reader that went away is remembered.
+On a terminal it is coloured and log lines are made readable; elsewhere they stay the JSON they are.
+It never fails: a reader that went away is remembered.
 """
 
+import json
 import signal
-from typing import TextIO
+from typing import Any, TextIO
 
 COLOURS = ("36", "32", "33", "35", "34", "96", "92", "93", "95", "94")
 OWN = "up"
+#: Of a log line: shown in front, or known to whoever watches a terminal.
+_APART = {"event", "level", "logger", "timestamp", "exception"}
+_QUIET_LEVELS = {"info", "debug"}
 
 
 class Printer:
@@ -22,16 +27,17 @@ class Printer:
         self._stream = stream
         self._width = max(len(name) for name in [*names, OWN])
         self._colour = dict(zip(names, COLOURS * (len(names) // len(COLOURS) + 1), strict=False))
-        self._coloured = stream.isatty()
+        self._is_terminal = stream.isatty()
         #: Whether nobody reads any more.
         self.deserted = False
 
     def line(self, name: str, text: str) -> None:
         """Print one line of a process."""
         head = f"{name:<{self._width}} |"
-        if self._coloured:
+        if self._is_terminal:
             head = f"\x1b[{self._colour.get(name, '1')}m{head}\x1b[0m"
-        self._write(f"{head} {text}\n")
+            text = readable(text)
+        self._write("".join(f"{head} {part}\n" for part in text.split("\n")))
 
     def say(self, text: str) -> None:
         """Print a line of our own."""
@@ -45,6 +51,28 @@ class Printer:
             self._stream.flush()
         except (OSError, ValueError):
             self.deserted = True
+
+
+def readable(text: str) -> str:
+    """Turn a JSON log line into one for people; any other line stays as it is."""
+    entry = _entry(text)
+    if entry is None:
+        return text
+    level = str(entry.get("level", "info"))
+    front = "" if level in _QUIET_LEVELS else f"{level.upper()}: "
+    rest = [f"{name}={value}" for name, value in entry.items() if name not in _APART and value]
+    line = " ".join([f"{front}{entry['event']}", *rest])
+    return f"{line}\n{entry['exception']}" if entry.get("exception") else line
+
+
+def _entry(text: str) -> dict[str, Any] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and "event" in found else None
 
 
 def ending(status: int) -> str:

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
+from pathlib import Path
 
 import psutil
 
+from console.embedded.services import PROJECT
 from console.supervisor.backoff import Backoff
 from console.supervisor.child import Child, Spec
 from console.supervisor.output import Printer, ending
@@ -23,7 +25,7 @@ from console.supervisor.watch import Watch, unreadable
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 TICK_S = 0.1
-LOOK_S = 1.0
+LOOK_S = 0.5
 #: A killed worker's witness writes the death down before it ends.
 WITNESS_GRACE_S = 5.0
 TOLD_TWICE = 2
@@ -38,18 +40,21 @@ class Supervisor:
         environ: The environment of every process.
         printer: Where output goes.
         watch: Agents' modules; None never reloads.
-        each_look: Called about once a second while all goes well.
+        each_look: Called about twice a second while all goes well.
+        program: The Python program that all of them run.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (wiring)
         self,
         specs: Sequence[Spec],
         environ: Mapping[str, str],
         printer: Printer,
         watch: Watch | None = None,
         each_look: Callable[[], None] = lambda: None,
+        *,
+        program: Path = PROJECT / "manage.py",
     ) -> None:
-        self.children = [Child(spec, environ) for spec in specs]
+        self.children = [Child(spec, environ, program) for spec in specs]
         self._printer = printer
         self._watch = watch
         self._each_look = each_look

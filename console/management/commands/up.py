@@ -1,22 +1,20 @@
 """``manage.py up``: everything on one machine, until Ctrl-C."""
 
-import importlib
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connections
-from django.urls import NoReverseMatch
 
 from console import embedded
 from console.embedded.locks import alone
 from console.embedded.places import Places, make_data_dir
 from console.entry import migrate_once
+from console.signin import first_admin_link
 from console.supervisor import plan
 from console.supervisor.errors import AlreadyUp
 from console.supervisor.listening import answers, check_free, free_port
@@ -24,7 +22,9 @@ from console.supervisor.output import Printer
 from console.supervisor.supervise import Supervisor
 from console.supervisor.watch import Watch, folders_of
 
-MOST = 64
+MOST_PROCESSES = 64
+#: A worker takes no more.
+MOST_THREADS = 48
 
 
 class Command(BaseCommand):
@@ -39,10 +39,10 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1")
         parser.add_argument("--port", type=_port, default=8000, help="default: 8000")
         parser.add_argument(
-            "--processes", type=_number, default=2, metavar="N", help="workers; default: 2"
+            "--processes", type=_processes, default=2, metavar="N", help="workers; default: 2"
         )
         parser.add_argument(
-            "--threads", type=_number, default=8, metavar="N", help="of each worker; default: 8"
+            "--threads", type=_threads, default=8, metavar="N", help="of each worker; default: 8"
         )
         parser.add_argument("--no-demo", action="store_true", help="without the demo shop")
 
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         printer = Printer(sys.stdout, [spec.name for spec in specs])
         try:
             migrate_once()
-            link = _sign_in_link(wanted.address)
+            link = first_admin_link(wanted.address)
         finally:
             connections.close_all()
         supervisor = Supervisor(
@@ -98,17 +98,12 @@ def _announcement(wanted: plan.Wanted, printer: Printer, link: str | None) -> Ca
     return announce
 
 
-def _sign_in_link(address: str) -> str | None:
-    """Make the link for the first administrator; None once there is one."""
-    with suppress(ModuleNotFoundError, NoReverseMatch):
-        signin = importlib.import_module("console.signin")
-        link: str | None = signin.first_admin_link(address)
-        return link
-    return None
+def _processes(text: str) -> int:
+    return _within(text, 1, MOST_PROCESSES)
 
 
-def _number(text: str) -> int:
-    return _within(text, 1, MOST)
+def _threads(text: str) -> int:
+    return _within(text, 1, MOST_THREADS)
 
 
 def _port(text: str) -> int:

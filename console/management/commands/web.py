@@ -1,19 +1,16 @@
 """``manage.py web``: one web server process."""
 
-import importlib.util
 import signal
 from argparse import ArgumentParser
 from typing import Any
 
 import uvicorn
-from django.core.asgi import get_asgi_application
 from django.core.management.base import BaseCommand
 
 from console.supervisor.listening import listen
 
 #: Requests under way get so long when the server is told to stop.
 GRACE_S = 5
-APPLICATION = "console.asgi:application"
 
 
 class Command(BaseCommand):
@@ -31,7 +28,7 @@ class Command(BaseCommand):
         """Listen and serve."""
         with listen(options["host"], options["port"]) as socket:
             config = uvicorn.Config(
-                APPLICATION if _has_pages() else get_asgi_application(),
+                "console.asgi:application",
                 lifespan="off",
                 timeout_graceful_shutdown=GRACE_S,
                 access_log=False,
@@ -42,7 +39,3 @@ class Command(BaseCommand):
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_IGN)
             uvicorn.Server(config).run(sockets=[socket])
-
-
-def _has_pages() -> bool:
-    return importlib.util.find_spec("console.asgi") is not None
