@@ -189,6 +189,7 @@ class Desk:
             if refused.reason != "attention":
                 raise NotWritten(refused.reason) from refused
             if ends:
+                self._look_again()
                 return False
             leaves = False
             attention = self._send(_kept(step))
@@ -218,6 +219,8 @@ class Desk:
                 sent = True
                 attention = journal.commit(step)
             except AGAIN:
+                if connection.in_atomic_block:
+                    raise
                 sent = False
             except LOST as error:
                 if connection.in_atomic_block:
@@ -266,6 +269,17 @@ class Desk:
             return False
         return True
 
+    def _look_again(self) -> None:
+        """Read the attention that held up an ending: the inbox is read before the next try.
+
+        Raises:
+            LeaseLost: Another holder has the task.
+        """
+        owner, epoch, attention, _ = self._standing()
+        if owner != self.claimed.owner or epoch != self.claimed.epoch:
+            raise LeaseLost(self.claimed.id, self.claimed.epoch, epoch)
+        self.attention = attention
+
     def _standing(self) -> tuple[UUID | None, int, int, int]:
         return patiently(partial(tasks.standing, self.claimed.id))
 
@@ -288,9 +302,15 @@ class Desk:
         """Give the task back with no event; False when the inbox must be read first."""
         self.ports.crash(CrashPoint.BEFORE_RELEASE)
         holder, due_at = self.claimed.holder, _due_at(self.at)
-        self.parked = patiently(partial(claims.release, holder, self.attended, due_at))
+        given = patiently(partial(claims.release, holder, self.attended, due_at))
+        self.parked = given or self._is_free()
         self.ports.crash(CrashPoint.AFTER_RELEASE)
         return self.parked
+
+    def _is_free(self) -> bool:
+        """Tell whether a release whose answer was lost has given the task back."""
+        owner, epoch, _, _ = self._standing()
+        return owner is None and epoch == self.claimed.epoch
 
     def release(self) -> None:
         """Give the task back so that anybody can go on at once."""

@@ -41,13 +41,20 @@ from runtime.engine.requests import (
 from runtime.store import health, ledger
 from runtime.store.claims import standing
 from runtime.store.journal import Attached
-from runtime.store.session import LOST, forget_connection, patiently
+from runtime.store.session import (
+    AGAIN,
+    LOST,
+    forget_connection,
+    give_up_idle_transaction,
+    patiently,
+)
 from runtime.telemetry import Slice
 from runtime.tools.agents import Agent
 from runtime.tools.registry import AnyTool
 
 _LOG = logging.getLogger("runtime.driver")
 PLANNER_TIMEOUT_S = 30.0
+_COMMIT_WITHIN_S = 5.0
 
 type Steps[T] = Generator[Request, Outcome, T]
 
@@ -519,9 +526,12 @@ class Driver:
         desk.ports.crash(CrashPoint.IN_LOCAL_TRANSACTION)
         version, before, staged = desk.version, desk.at, desk.staged
         try:
+            # From the step's write to its COMMIT the task's row is locked: a process that is
+            # stopped just there must not keep the task from others until it wakes.
+            give_up_idle_transaction(_COMMIT_WITHIN_S)
             self._settle(call, outcome, took_ms)
             yield Close()
-        except LOST as error:
+        except (*LOST, *AGAIN) as error:
             # The server is gone in the middle; it knows whether the commit came through.
             _LOG.warning("task %s: local step interrupted: %s", desk.claimed.id, error)
             forget_connection()

@@ -15,7 +15,9 @@ from runtime.engine.desk import Desk, sit_down
 from runtime.engine.letters import obey
 from runtime.engine.ports import Ports
 from runtime.store import broken, claims
-from runtime.store.session import execute
+from runtime.store.session import AGAIN, execute
+
+_TRIES = 3
 
 
 def apply_now(ports: Ports, task_id: UUID) -> bool:
@@ -24,6 +26,16 @@ def apply_now(ports: Ports, task_id: UUID) -> bool:
     Returns:
         True if the inbox was obeyed; False if a worker holds the task and will do it.
     """
+    for _ in range(_TRIES - 1):
+        try:
+            return _apply(ports, task_id)
+        except AGAIN:
+            # Rolled back for the sake of others, with nothing written: the whole lever again.
+            continue
+    return _apply(ports, task_id)
+
+
+def _apply(ports: Ports, task_id: UUID) -> bool:
     with transaction.atomic():
         claimed = claims.claim_one(ports.chance.uuid7(ports.clock.now()), task_id)
         if claimed is None:

@@ -126,7 +126,7 @@ class Sweep:
 
 def _unheard() -> list[UUID]:
     rows = execute(
-        "SELECT id FROM runtime_task WHERE owner IS NULL AND attention > attended AND held "
-        "ORDER BY id LIMIT 100",
+        "SELECT id FROM runtime_task WHERE owner IS NULL AND attention > attended "
+        "AND (held OR due_at IS NULL) ORDER BY id LIMIT 100",
     )
     return [row[0] for row in rows]

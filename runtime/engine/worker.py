@@ -283,7 +283,9 @@ class Worker:
 
     def _give_up_on(self, claimed: Claimed, why: str) -> None:
         now = self.ports.clock.now()
-        patiently(partial(claims.give_up_on, claimed.holder, why, self.ports.chance, now))
+        if not patiently(partial(claims.give_up_on, claimed.holder, why, self.ports.chance, now)):
+            # Somebody is asked already, or it is not ours any more.
+            patiently(partial(claims.release, claimed.holder, claimed.attention))
 
     # --- what drivers ask ------------------------------------------------------------------------
 

@@ -151,8 +151,18 @@ def landed(step: Commit) -> int | None:
     if written and (owner == step.holder.owner or parked):
         return attention
     if epoch != step.holder.epoch or owner != step.holder.owner:
-        raise LeaseLost(step.holder.task_id, step.holder.epoch)
+        if _has_event(step):
+            # It was written and gave the task back, and somebody has taken it since.
+            return attention
+        raise LeaseLost(step.holder.task_id, step.holder.epoch, epoch)
     return None
+
+
+def _has_event(step: Commit) -> bool:
+    """Tell whether the journal has the commit's first event, and not another's of its number."""
+    event = step.decision.events[0]
+    text = "SELECT 1 FROM runtime_event WHERE task_id = %s AND seq = %s AND actor = %s AND at = %s"
+    return bool(execute(text, (step.holder.task_id, event.seq, event.actor, event.at)))
 
 
 def explain(step: Commit) -> Exception:
@@ -167,7 +177,16 @@ def explain(step: Commit) -> Exception:
         return StaleVersion(step.holder.task_id, step.version)
     if step.parks and attention != step.attended:
         return Refused("attention", epoch)
-    return Refused("lease" if step.dispatches else "operation", epoch)
+    lost = step.dispatches and not _lease_holds(step.holder.owner)
+    return Refused("lease" if lost else "operation", epoch)
+
+
+def _lease_holds(owner: UUID) -> bool:
+    text = (
+        "SELECT 1 FROM runtime_worker WHERE id = %s AND expires_at > runtime_now() "
+        "AND state IN ('running', 'draining')"
+    )
+    return bool(execute(text, (owner,)))
 
 
 def _standing(task_id: UUID) -> tuple[UUID | None, int, int, int] | None:

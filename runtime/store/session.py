@@ -123,6 +123,13 @@ def patiently[T](step: Callable[[], T]) -> T:
             pause_s = min(pause_s * 2, 1.0)
 
 
+def give_up_idle_transaction(after_s: float) -> None:
+    """Have the server end this transaction when we are silent for so long, from now on."""
+    milliseconds = str(int(after_s * 1000))
+    name = "idle_in_transaction_session_timeout"
+    execute("SELECT set_config(%s, %s, true)", (name, milliseconds))
+
+
 def forget_connection() -> None:
     """Drop this thread's connection, so that the next statement opens a new one."""
     _local.raw = _local.cursor = None

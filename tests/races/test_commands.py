@@ -48,12 +48,6 @@ def commanding(kind: str, *, held: bool | None = None, dies: bool = False) -> ra
     return prepare
 
 
-RUNS_IN_CIRCLES = pytest.mark.xfail(
-    strict=True,
-    reason="an ending that a command held up is decided again and again without reading it",
-)
-
-
 def check_race(outcomes: racing.Outcomes) -> None:
     """Nobody failed, and each side came first now and then: else it was no race."""
     assert [each for row in outcomes.rows for each in row if isinstance(each, Exception)] == []
@@ -107,7 +101,6 @@ def test_a_hold_racing_a_commit_holds_the_task_there_or_behind_it() -> None:
     check_nothing_lost(tasks)
 
 
-@RUNS_IN_CIRCLES
 def test_a_command_that_comes_just_before_the_end_is_read_and_then_the_task_ends_or_waits() -> None:
     desk = work.at_desk()
     desk.write(*work.read(desk))
@@ -126,7 +119,6 @@ def test_a_command_that_comes_just_before_the_end_is_read_and_then_the_task_ends
     assert (desk.at.state, desk.held, desk.parked) == ("planning", True, True)
 
 
-@RUNS_IN_CIRCLES
 def test_a_cancel_racing_the_end_comes_before_it_or_finds_it_ended() -> None:
     """Hazards LD-13, LD-15."""
     worker, tasks = work.hire(), crowd("finish")
@@ -173,7 +165,6 @@ def test_a_wake_up_that_comes_while_the_wait_is_being_made_is_obeyed_or_refused(
     check_nothing_lost([task_id for task_id in tasks if not racing.is_due(task_id)])
 
 
-@pytest.mark.xfail(strict=True, reason="the sweep hears the commands of paused tasks only")
 def test_a_command_that_comes_while_a_worker_gives_up_is_heard() -> None:
     """The task waits for a person, unheld and with no time to wake at: nobody else would come."""
     worker, task_id = work.hire(), work.submit()

@@ -43,16 +43,20 @@ _PR_SET_PDEATHSIG = 1
 type Crash = Callable[[CrashPoint], None]
 
 
-def eventually[T](probe: Callable[[], T], timeout_s: float = PATIENCE_S, what: str = "") -> T:
+def eventually[T](
+    probe: Callable[[], T],
+    timeout_s: float = PATIENCE_S,
+    what: Callable[[], object] = lambda: "the probe",
+) -> T:
     """Ask again and again until the answer is true.
 
     Raises:
-        AssertionError: It was not within `timeout_s`; names the last answer.
+        AssertionError: It was not within `timeout_s`; says what was awaited, and the last answer.
     """
     until_s, never = time.monotonic() + timeout_s, threading.Event()
     while not (answer := probe()):
         if time.monotonic() > until_s:
-            message = f"{what or 'the probe'} did not come true within {timeout_s} s: {answer!r}"
+            message = f"{what()} did not come true within {timeout_s} s: {answer!r}"
             raise AssertionError(message)
         never.wait(_LOOK_S)
     return answer
@@ -118,7 +122,7 @@ class Fork:
 
     def wait(self, timeout_s: float = PATIENCE_S) -> int:
         """Wait for its end; gives the exit status, negative for a signal."""
-        eventually(self.ended, timeout_s, "the end of a process")
+        eventually(self.ended, timeout_s, lambda: f"the end of process {self.pid}")
         assert self.status is not None
         return self.status
 

@@ -7,12 +7,15 @@ import mmap
 import os
 import signal
 import struct
+import sys
 import threading
+import time
 from dataclasses import dataclass
 
 from runtime.engine.ports import CrashPoint
 from runtime.engine.worker import Worker
 
+_GAP_S = 0.5
 _POINTS = list(CrashPoint)
 _NUMBER = struct.Struct("=q")
 
@@ -45,10 +48,11 @@ class Visits:
 
 
 class DieAt:
-    """Dies by SIGKILL at one visit, its witness first if asked.
+    """Dies by SIGKILL at one visit, its witness first if asked; or stands still.
 
     Args:
         case: Where.
+        number: SIGSTOP has it stand still instead, as a suspended machine would.
         stand_still_in_call: Calls stop once their effect is there, so that the process dies while
             one is under way; for points that other threads visit.
         blind: Takes the witness along, as the loss of a whole machine would.
@@ -59,12 +63,15 @@ class DieAt:
         self,
         case: Case,
         *,
+        number: int = signal.SIGKILL,
         stand_still_in_call: bool = False,
         blind: bool = False,
         drain_at_commit: int | None = None,
     ) -> None:
         self.visits = Visits()
         self._case = case
+        self._number = number
+        self._awoke = threading.Event()
         self._stands_still = stand_still_in_call
         self._blind = blind
         self._drains_at = drain_at_commit
@@ -84,7 +91,7 @@ class DieAt:
             assert self._worker is not None
             self._worker.stopping = True
         if self._stands_still and point is CrashPoint.IN_CALL and self._effect_is_there():
-            threading.Event().wait()
+            self._awoke.wait()
 
     def _waits_for_effect(self) -> bool:
         return self._stands_still and not self._effect_is_there()
@@ -97,5 +104,21 @@ class DieAt:
         worker = self._worker
         if self._blind and worker is not None and worker._recorder._watcher is not None:
             os.kill(worker._recorder._watcher, signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
-        threading.Event().wait()
+        # Once only: the process may wake up again.
+        self._case = Case(self._case.point, sys.maxsize)
+        before_s = time.monotonic()
+        os.kill(os.getpid(), self._number)
+        _until_it_has_stood_still(before_s)
+        self._awoke.set()
+
+
+def _until_it_has_stood_still(before_s: float) -> None:
+    """Hold this thread until the process has been stopped and woken.
+
+    A signal takes its time: the thread that sent it could go on for a moment and do what it is
+    stopped from doing.  A stop shows as a gap between two looks at the clock.
+    """
+    never = threading.Event()
+    while time.monotonic() - before_s < _GAP_S:
+        before_s = time.monotonic()
+        never.wait(0.001)

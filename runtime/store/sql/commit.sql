@@ -23,6 +23,7 @@ WITH guard AS MATERIALIZED (
       AND EXISTS (
           SELECT 1 FROM runtime_worker w
           WHERE w.id = t.owner AND w.expires_at > runtime_now()
+            AND w.state IN ('running', 'draining')
       )
 
 --: guard_operation

@@ -74,15 +74,7 @@ GUARDS = [
     (raised_attention, Refused, "attention"),
     (expired_lease, Refused, "lease"),
     (pruned_worker, Refused, "lease"),
-    pytest.param(
-        settled_operation,
-        Refused,
-        "operation",
-        marks=pytest.mark.xfail(
-            strict=True,
-            reason="a dispatch whose operation is settled is reported as a lease that ran out",
-        ),
-    ),
+    (settled_operation, Refused, "operation"),
 ]
 
 
