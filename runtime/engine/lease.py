@@ -67,6 +67,7 @@ class Lease:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
         self._raw: psycopg.Connection[object] | None = None
+        self._locked = False
 
     @property
     def interval_s(self) -> float:
@@ -115,7 +116,7 @@ class Lease:
         )
         bind(raw)
         self._raw = raw
-        leases.lock(self.id)
+        self._locked = leases.lock(self.id)
 
     def _register(self) -> None:
         asked_s = self._ports.clock.boottime_s()
@@ -164,6 +165,8 @@ class Lease:
         if renewal is None:
             self._begin_anew()
             return
+        if not self._locked:
+            self._locked = leases.lock(self.id)
         self._ports.clock.hear(renewal.now)
         self._extend(asked_s)
         self._on_renewal(renewal.wanted)

@@ -55,9 +55,15 @@ def register(incarnation: Incarnation, lease_s: float) -> datetime:
     return now
 
 
-def lock(worker: UUID) -> None:
-    """Take the advisory lock that proves this process alive; it lasts as long as the session."""
-    execute("SELECT pg_advisory_lock(runtime_lock_key(%s))", (worker,))
+def lock(worker: UUID) -> bool:
+    """Take the advisory lock that proves this process alive; it lasts as long as the session.
+
+    Returns:
+        False while an earlier session of ours still has it: after a cut connection the server may
+        take minutes to notice, and waiting for it here would let the lease run out.
+    """
+    rows = execute("SELECT pg_try_advisory_lock(runtime_lock_key(%s))", (worker,))
+    return bool(rows[0][0])
 
 
 def renew(
