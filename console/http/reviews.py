@@ -46,7 +46,7 @@ def list_reviews(
     """List what people are asked: open items the longest waiting first, others newest first."""
     caller_of(request).check_reach(namespace)
     wanted = None if status == "all" else status
-    found = api.reviews(namespace=namespace, status=wanted, limit=limit + 1, beyond=cursor)
+    found = api.reviews(namespace=namespace, status=wanted, limit=limit + 1, beyond=cursor or None)
     rows = [ReviewOut.of(view) for view in found[:limit]]
     last = str(found[limit - 1].id) if len(found) > limit else None
     return ReviewsOut.model_construct(reviews=rows, cursor=last)

@@ -321,7 +321,7 @@ class WorkersOut(Schema):
     queues: list[QueueOut]
 
 
-def _made[S: Schema](kind: type[S], **parts: Any) -> S:
+def _made[S: Schema](kind: type[S], /, **parts: Any) -> S:
     """Make an answer of what the facade gave: it was checked where it was made."""
     return cast("S", kind.model_construct(**parts))
 

@@ -19,7 +19,7 @@ from runtime import api
 _LOG = logging.getLogger("console.http.waiting")
 EVERY_S: Final = 0.1
 MOST_WAITERS: Final = 500
-"""Beyond this many a caller is answered at once: waiting is a courtesy."""
+"""Waiting is a courtesy: a crowd is answered at once, and asks again."""
 
 type Versions = Callable[[Sequence[UUID]], dict[UUID, tuple[int, bool]]]
 
@@ -37,10 +37,12 @@ class Watch:
 
     Args:
         versions: Reads of each task its version and whether it has ended.
+        most: Waiters at once; beyond this many a caller is answered at once.
     """
 
-    def __init__(self, versions: Versions = api.versions) -> None:
+    def __init__(self, versions: Versions = api.versions, most: int = MOST_WAITERS) -> None:
         self._versions = versions
+        self._most = most
         self._lock = threading.Lock()
         self._waiters: set[_Waiter] = set()
         self._is_running = False
@@ -74,7 +76,7 @@ class Watch:
 
     def _join(self, waiter: _Waiter) -> bool:
         with self._lock:
-            if len(self._waiters) >= MOST_WAITERS:
+            if len(self._waiters) >= self._most:
                 return False
             self._waiters.add(waiter)
             if not self._is_running:
