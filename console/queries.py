@@ -111,11 +111,12 @@ def task_page(wanted: Filter, cursor: str, limit: int) -> TaskPage:
     Raises:
         BadCursor: The cursor is none of ours.
     """
-    rank, after = _position(cursor, wanted)
+    groups = _ranks(wanted)
+    rank, after = _position(cursor, len(groups))
     ids: list[tuple[int, UUID]] = []
-    for group in range(rank, len(_ranks(wanted))):
+    for group in range(rank, len(groups)):
         start = after if group == rank else None
-        found = _ids(_ranks(wanted)[group], wanted, start, limit + 1 - len(ids))
+        found = _ids(groups[group], wanted, start, limit + 1 - len(ids))
         ids += [(group, task_id) for task_id in found]
         if len(ids) > limit:
             break
@@ -124,7 +125,7 @@ def task_page(wanted: Filter, cursor: str, limit: int) -> TaskPage:
     return TaskPage(tuple(task_rows([task_id for _, task_id in shown])), more, newest_task())
 
 
-def _position(cursor: str, wanted: Filter) -> tuple[int, UUID | None]:
+def _position(cursor: str, groups: int) -> tuple[int, UUID | None]:
     if not cursor:
         return 0, None
     rank, _, task_id = cursor.partition(".")
@@ -132,7 +133,7 @@ def _position(cursor: str, wanted: Filter) -> tuple[int, UUID | None]:
         position = int(rank), UUID(task_id)
     except ValueError as error:
         raise BadCursor(cursor) from error
-    if not 0 <= position[0] < len(_ranks(wanted)):
+    if not 0 <= position[0] < groups:
         raise BadCursor(cursor)
     return position
 

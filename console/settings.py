@@ -91,7 +91,7 @@ MIDDLEWARE = [
     "console.middleware.RequestId",
     "console.http.edge.api_edge",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "console.static_files.StaticFiles",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -132,6 +132,7 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 0
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 USE_TZ = True
 TIME_ZONE = _env.time_zone("TIME_ZONE")
 LANGUAGE_CODE = _env.language("LANGUAGE", dict(global_settings.LANGUAGES))

@@ -21,7 +21,7 @@ _SPACES: Final = frozenset({"Zs", "Zl", "Zp"})
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 #: Letters that show nothing (Hangul and Khmer fillers) and the selectors of variants.
 _BLANK: Final = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\u034f")
-_SELECTORS: Final = re.compile(r"[\ufe00-\ufe0e\U000e0100-\U000e01ef\u180b-\u180d\u180f]")
+_SELECTORS: Final = re.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef\u180b-\u180d\u180f]")
 _PLAIN: Final = re.compile(r"[\n\t\x20-\x7e]*")
 _WORD: Final = re.compile(r"\w+")
 _LOOK_ALIKES: Final = ("CYRILLIC", "GREEK")
@@ -38,6 +38,12 @@ def visible(value: object) -> SafeString:
         return escape(text)
     mixed = _mixed_letters(text)
     return mark_safe("".join(_shown(text, at, mixed) for at in range(len(text))))  # noqa: S308
+
+
+def plain(value: object) -> str:
+    """Give a text without markup in which hidden characters are code points: for titles of tabs."""
+    text = str(value)
+    return "".join(_code(c) if _is_hidden(text, at) else c for at, c in enumerate(text))
 
 
 def warnings(text: str) -> list[str]:

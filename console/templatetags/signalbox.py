@@ -19,6 +19,12 @@ def visible(value: object) -> SafeString:
 
 
 @register.filter
+def plain(value: object) -> str:
+    """Show foreign text where no markup can stand, as in the title of a tab."""
+    return text.plain("" if value is None else value)
+
+
+@register.filter
 def misleads(value: object) -> list[str]:
     """Say what a text may mislead its reader by."""
     return text.warnings(str(value))

@@ -1,0 +1,181 @@
+"""The list: what needs attention first, filters in the address, pages by key, rows as fragments."""
+
+import re
+from collections.abc import Callable
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from console import queries
+from console.pages import task_list
+from console.pages.words import FAMILIES, FAMILY_OF
+from console.queries import BadCursor, Filter
+from runtime import api
+from runtime.core.states import State
+from tests.agents_for_tests.hand import Hand
+
+type Submit = Callable[..., UUID]
+
+
+def _shown(answer: object) -> list[UUID]:
+    found = re.findall(rb'data-task="([0-9a-f-]{36})"', answer.content)  # type: ignore[attr-defined]
+    return [UUID(task_id.decode()) for task_id in found]
+
+
+def _failed(task_id: UUID) -> None:
+    Hand(task_id).start().ask("?")
+    review_id = api.task(task_id).review_id
+    assert review_id is not None
+    api.decide(review_id, "abort", reason="no", by="human:ann")
+
+
+def test_what_needs_a_person_comes_first_then_what_lives_each_oldest_first(
+    operator: Client, submitted: Submit
+) -> None:
+    first, second, third, fourth = (submitted() for _ in range(4))
+    Hand(third).start().ask("Which?")
+    Hand(second).start().read().finish()
+
+    assert _shown(operator.get("/tasks/")) == [third, first, fourth]
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_has_a_family_a_row_and_a_filter(state: State) -> None:
+    family = FAMILY_OF[state]
+
+    assert state in FAMILIES[family]
+    assert family in task_list.ROW_OF_FAMILY
+
+
+def test_a_state_filter_shows_those_tasks_only(operator: Client, submitted: Submit) -> None:
+    done, asks, lives = submitted(), submitted(), submitted()
+    Hand(done).start().read().finish()
+    Hand(asks).start().ask("Which?")
+
+    assert _shown(operator.get("/tasks/?state=done")) == [done]
+    assert _shown(operator.get("/tasks/?state=person")) == [asks]
+    assert _shown(operator.get("/tasks/?state=initialized")) == [lives]
+    assert _shown(operator.get("/tasks/?state=no-such-state")) == [asks, lives]
+
+
+def test_words_agent_and_id_narrow_the_list(operator: Client, submitted: Submit) -> None:
+    blue, red = submitted(title="The blue one"), submitted(title="The red one")
+
+    assert _shown(operator.get("/tasks/", {"q": "blue"})) == [blue]
+    assert _shown(operator.get("/tasks/", {"q": str(red)})) == [red]
+    assert _shown(operator.get("/tasks/", {"q": "100%_\\"})) == []
+    assert _shown(operator.get("/tasks/", {"agent": "nobody"})) == []
+    assert _shown(operator.get("/tasks/", {"q": "red\x00"})) == [red]
+
+
+def test_settled_tasks_are_listed_newest_first(operator: Client, submitted: Submit) -> None:
+    old, new = submitted(), submitted()
+    for task_id in (old, new):
+        Hand(task_id).start().finish()
+
+    assert _shown(operator.get("/tasks/?state=done")) == [new, old]
+
+
+def test_pages_go_on_exactly_where_the_last_one_ended(
+    submitted: Submit, monkeypatch: pytest.MonkeyPatch, operator: Client
+) -> None:
+    tasks = [submitted() for _ in range(5)]
+    Hand(tasks[4]).start().ask("Which?")
+    monkeypatch.setattr(task_list, "ROWS", 2)
+
+    seen, cursor = [], ""
+    while True:
+        answer = operator.get("/tasks/", {"cursor": cursor}, headers={"HX-Request": "true"})
+        seen.append(_shown(answer))
+        found = re.search(rb'hx-get="\?cursor=([0-9a-f.-]+)', answer.content)
+        if found is None:
+            break
+        cursor = found[1].decode()
+
+    assert seen == [[tasks[4], tasks[0]], [tasks[1], tasks[2]], [tasks[3]]]
+
+
+@pytest.mark.parametrize("cursor", ["x", "9.0", "0.0", f"7.{uuid4()}", f"-1.{uuid4()}"])
+def test_an_address_that_is_no_page_is_refused(cursor: str, operator: Client) -> None:
+    assert operator.get("/tasks/", {"cursor": cursor}).status_code == 400
+    with pytest.raises(BadCursor):
+        queries.task_page(Filter(), cursor, 10)
+
+
+def test_rows_are_given_again_for_the_ids_a_page_shows(operator: Client, submitted: Submit) -> None:
+    known = submitted()
+
+    answer = operator.get("/tasks/rows/", {"id": [str(known), str(uuid4()), "no id"]})
+
+    assert _shown(answer) == [known]
+
+
+def test_new_tasks_are_counted_as_the_filter_lets_them_through(
+    operator: Client, submitted: Submit
+) -> None:
+    newest = submitted()
+    submitted(title="The blue one")
+    submitted(title="The red one")
+
+    everything = operator.get("/tasks/news/", {"newest": newest})
+    blue = operator.get("/tasks/news/", {"newest": newest, "q": "blue"})
+    nothing = operator.get("/tasks/news/", {"newest": newest, "state": "done"})
+
+    assert b"2 new" in everything.content
+    assert b"1 new" in blue.content
+    assert b" new " not in nothing.content
+
+
+def test_an_empty_list_says_whether_the_filter_is_why(operator: Client, submitted: Submit) -> None:
+    assert b"Nothing needs you" in operator.get("/tasks/").content
+
+    answer = operator.get("/tasks/?q=zzz&state=done")
+
+    assert b"Nothing matches" in answer.content
+    assert b"Without the words" in answer.content
+
+
+def test_a_page_takes_as_many_queries_for_many_rows_as_for_few(
+    operator: Client, submitted: Submit
+) -> None:
+    def add(number: int) -> None:
+        for _ in range(number):
+            submitted()
+            Hand(submitted()).start().ask("Which?")
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries_made:
+            operator.get("/tasks/")
+        return len(queries_made)
+
+    add(1)
+    few = asked()
+    add(6)
+
+    assert asked() == few < 20
+
+
+def test_counts_are_by_state_and_stop_at_a_cap(
+    submitted: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = [submitted() for _ in range(4)]
+    Hand(tasks[0]).start().finish()
+
+    counted = queries.counts()
+    monkeypatch.setattr(queries, "COUNTED", 2)
+    capped = queries.counts()
+
+    assert (counted[State.INITIALIZED], counted[State.TERMINATED_SUCCESS]) == (3, 1)
+    assert capped[State.INITIALIZED] == 2
+
+
+def test_a_failed_task_needs_attention_for_a_day(submitted: Submit, operator: Client) -> None:
+    aborted = submitted()
+    _failed(aborted)
+
+    # Somebody ended it on purpose: that needs nobody's attention.
+    assert aborted not in _shown(operator.get("/tasks/"))
+    assert _shown(operator.get("/tasks/?state=ended")) == [aborted]
