@@ -20,7 +20,12 @@ VERSION = "1"
 ABOUT = (
     "Send an API token as `Authorization: Bearer …`, or the session cookie with its CSRF token. "
     "Errors are `application/problem+json`. Lists page by cursor. Ids, and integers beyond "
-    "2^53 - 1, are texts. Instants carry their zone; one without is refused."
+    "2^53 - 1, are texts. Instants carry their zone; one without is refused. "
+    "A `callback_url` is told of the end of its task at least once, by a POST whose header "
+    "`X-Signature: t=<seconds>,v1=<hex>` is HMAC-SHA256 over `<seconds>.` and the raw body; "
+    "`X-Signalbox-Delivery` is the same at every attempt. Any 2xx settles it; else it is told "
+    "again, up to 12 times within about two hours. Only public addresses are called, by https; "
+    "this machine's own only where the installation allows it (SIGNALBOX_CALLBACKS_LOCAL)."
 )
 
 

@@ -1,4 +1,3 @@
-
 import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.conf import settings
