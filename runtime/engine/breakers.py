@@ -4,6 +4,7 @@ Counted in memory and shared through the database when one opens or closes, so t
 workers need not run into the same wall.
 """
 
+import logging
 import threading
 from datetime import datetime, timedelta
 
@@ -11,6 +12,9 @@ from runtime.core.breaker import Breaker, BreakerState, ParkUntil, admit, record
 from runtime.core.retry import ErrorKind, Failure
 from runtime.engine.ports import Ports
 from runtime.store import health
+from runtime.store.session import LOST, forget_connection
+
+_LOG = logging.getLogger("runtime.breakers")
 
 type Key = tuple[str, str]
 _CLOSED = Breaker()
@@ -69,6 +73,16 @@ class Breakers:
             after = record(before, ok=failure is None, now=self._ports.clock.now())
             self._known[key] = after
         if after.state != before.state:
-            at = health.store_breaker(*key, after.as_dict())
-            with self._lock:
-                self._heard[key] = at
+            self._share(key, after)
+
+    def _share(self, key: Key, breaker: Breaker) -> None:
+        """Tell the other workers; while the database is away they find out for themselves."""
+        try:
+            at = health.store_breaker(*key, breaker.as_dict())
+        except LOST as error:
+            # Whoever asked holds the outcome of a call, which must not be lost for this.
+            _LOG.warning("the breaker of %s could not be shared: %s", key[1], error)
+            forget_connection()
+            return
+        with self._lock:
+            self._heard[key] = at

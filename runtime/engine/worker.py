@@ -167,7 +167,7 @@ class Worker:
         self._more = False
         try:
             if self._untold:
-                self._take_up_untold()
+                self._free_strays()
             taken = self._claim(room)
             self._more = self._more or len(taken) == room
             for claimed in taken:
@@ -181,12 +181,13 @@ class Worker:
             return False
         return True
 
-    def _take_up_untold(self) -> None:
-        """Take up what a claim gave us whose answer was lost: nobody else would come for it."""
-        for claimed in claims.owned(self._lease.id):
-            if claimed.id not in self._held:
-                self._admit(claimed)
+    def _free_strays(self) -> None:
+        """Free what stands in our name unknown to us: nobody else would ever come for it."""
+        # Cleared first: whoever fails from here on asks for another round.
         self._untold = False
+        freed = claims.free_strays(self._lease.id, list(self._held))
+        if freed:
+            _LOG.warning("%d tasks stood in our name and were in nobody's hands", len(freed))
 
     def _room(self) -> int:
         free = self.options.slots - len(self._held)
@@ -251,24 +252,36 @@ class Worker:
 
     def over(self, run: TaskRun, error: BaseException | None) -> None:
         """Hear that a task has left our hands, or that its driver failed."""
-        if error is not None:
-            self._failed(run, error)
+        settled = error is None or self._failed(run, error)
         with self._empty:
             if self._held.get(run.claimed.id) is run:
                 del self._held[run.claimed.id]
             self._empty.notify_all()
+        if not settled:
+            self._untold = True
+            self.look()
         if self._pool.abandoned >= self.options.abandoned:
             self.worn_out = True
 
-    def _failed(self, run: TaskRun, error: BaseException) -> None:
-        """A driver must not fail: ask a person rather than run into the same wall for ever."""
+    def _failed(self, run: TaskRun, error: BaseException) -> bool:
+        """A driver must not fail: ask a person rather than run into the same wall for ever.
+
+        Returns:
+            False if the task still stands in our name: it must be freed once the database answers.
+        """
         _LOG.error("%s: the driver failed", run.name, exc_info=error)
+        if isinstance(error, (*LOST, *AGAIN)):
+            # No wall: the database was away in the middle of something.
+            forget_connection()
+            return False
         why = f"the engine failed on this task: {type(error).__name__}: {safe_text(error)}"
         try:
             self._hand_over(run.claimed, why)
         except Exception:  # noqa: BLE001 (nothing is left to do but to say so)
             _LOG.exception("%s: it could not be handed to a person", run.name)
             forget_connection()
+            return False
+        return True
 
     def _hand_over(self, claimed: Claimed, why: str) -> None:
         """Have a person look at a task as it stands in the database, whatever we had in memory."""

@@ -77,14 +77,22 @@ def reread(claimed: Claimed) -> Claimed | None:
     return Claimed(*rows[0]) if rows else None
 
 
-def owned(owner: UUID) -> list[Claimed]:
-    """List what a worker holds by the database, for one that was not told how its claim went."""
+def free_strays(owner: UUID, keep: Sequence[UUID]) -> list[UUID]:
+    """Free what stands in a living worker's name without its knowledge; names those tasks.
+
+    After a claim whose answer was lost, or a driver that failed together with the database: no
+    sweep frees what the living hold. The epoch moves, as at every change of hands.
+
+    Args:
+        owner: The worker.
+        keep: The tasks that it knows of.
+    """
     rows = execute(
-        "SELECT id, namespace, agent, queue, version, situation, checkpoint, checkpoint_sum, "
-        "epoch, attention, attended, held, deaths, owner FROM runtime_task WHERE owner = %s",
-        (owner,),
+        "UPDATE runtime_task SET owner = NULL, epoch = epoch + 1, due_at = runtime_now(), "
+        "hinted_at = NULL WHERE owner = %s AND id <> ALL(%s) RETURNING id",
+        (owner, list(keep)),
     )
-    return [Claimed(*row) for row in rows]
+    return [row[0] for row in rows]
 
 
 def find_suspect(queues: Sequence[str], agents: Sequence[str]) -> UUID | None:
