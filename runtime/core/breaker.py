@@ -26,12 +26,12 @@ class BreakerPolicy:
 
     threshold: int = 5
     """Consecutive downstream failures that open it."""
-    open_s: float = 30.0
+    open_s: float = 5.0
     factor: float = 2.0
     """Each failed probe makes the next pause longer by this factor …"""
-    cap_s: float = 600.0
+    cap_s: float = 60.0
     """… up to this many seconds."""
-    probe_s: float = 60.0
+    probe_s: float = 30.0
     """After this long without an answer a probe counts as lost, and another task may probe."""
     return_per_s: float = 10.0
     """Parked tasks come back at about this rate."""
