@@ -15,9 +15,11 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from runtime.core.errors import type_name
 from runtime.engine.ports import Clock
 from runtime.engine.recorder import Recorder
 from runtime.engine.requests import (
+    CallNotBegun,
     CallTimedOut,
     Close,
     InTransaction,
@@ -54,15 +56,22 @@ class Run(Protocol):
 class Ticket:
     """The right to go on with a run after a call: caller and watch race for it, one wins."""
 
-    __slots__ = ("_lock", "deadline_s", "run", "taken", "timeout_s")
+    __slots__ = ("_lock", "begun", "deadline_s", "run", "taken", "timeout_s")
 
     def __init__(self, run: Run, timeout_s: float, deadline_s: float) -> None:
         """Take the run and the deadline of its call, in seconds of the boot clock."""
         self.run = run
         self.timeout_s = timeout_s
         self.deadline_s = deadline_s
+        self.begun = False
         self.taken = False
         self._lock = threading.Lock()
+
+    def begin(self) -> bool:
+        """Begin the call, unless somebody has gone on without it: then it must never begin."""
+        with self._lock:
+            self.begun = not self.taken
+            return self.begun
 
     def take(self) -> bool:
         """Win or lose the race."""
@@ -108,6 +117,7 @@ class Pool:
         self._stopping = threading.Event()
         self._workers: list[threading.Thread] = []
         self.loop = asyncio.new_event_loop()
+        self._loop_over = False
         self.abandoned = 0
 
     def start(self) -> None:
@@ -138,6 +148,7 @@ class Pool:
         until = self._clock.boottime_s() + timeout_s
         for thread in self._workers:
             thread.join(max(0.0, until - self._clock.boottime_s()))
+        self._loop_over = True
         self.loop.call_soon_threadsafe(self.loop.stop)
 
     # --- threads ---------------------------------------------------------------------------------
@@ -200,6 +211,7 @@ class Pool:
         me = threading.get_ident()
         deadline_s = self._clock.boottime_s() + request.timeout_s
         ticket = Ticket(run, request.timeout_s, deadline_s)
+        ticket.begin()
         self._current[me] = ticket
         slot = self._slots[me]
         self._recorder.enter(slot, *run.noted)
@@ -239,7 +251,15 @@ class Pool:
 
     def _run_loop(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while True:
+            try:
+                self.loop.run_forever()
+            except BaseException as error:  # noqa: BLE001 (asyncio lets a tool's exit end the loop)
+                _LOG.warning("a tool's %s would have ended the event loop", type_name(error))
+            else:
+                # A tool may stop the loop, too; the others' calls go on.
+                if self._loop_over:
+                    return
 
     def _hand_to_loop(self, run: Run, request: OnLoop) -> None:
         deadline_s = self._clock.boottime_s() + request.timeout_s
@@ -249,6 +269,8 @@ class Pool:
         self.loop.call_soon_threadsafe(self._start_on_loop, ticket, request)
 
     def _start_on_loop(self, ticket: Ticket, request: OnLoop) -> None:
+        if not ticket.begin():
+            return
         try:
             coroutine = self._recorder.stepping(*ticket.run.noted, request.run())
             task = self.loop.create_task(coroutine)
@@ -305,6 +327,8 @@ class Pool:
 
 
 def _timed_out(ticket: Ticket) -> Raised:
+    if not ticket.begun:
+        return Raised(CallNotBegun(ticket.run.name, ticket.timeout_s))
     return Raised(CallTimedOut(ticket.run.name, ticket.timeout_s))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.core.errors import Retryable
+
 
 @dataclass(frozen=True, slots=True)
 class OnThread:
@@ -69,3 +71,11 @@ class CallTimedOut(TimeoutError):
     def __init__(self, tool: str, timeout_s: float) -> None:
         """Take the tool and the deadline that passed."""
         super().__init__(f"{tool} did not answer within {timeout_s:g} s")
+
+
+class CallNotBegun(Retryable):
+    """The call's deadline passed while another tool blocked the event loop: nothing was sent."""
+
+    def __init__(self, tool: str, timeout_s: float) -> None:
+        """Take the tool and the deadline that passed."""
+        super().__init__(f"{tool} could not begin within {timeout_s:g} s: a tool blocked the loop")

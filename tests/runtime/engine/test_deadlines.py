@@ -133,6 +133,47 @@ def test_a_coroutine_that_blocks_the_loop_delays_its_neighbours_and_loses_none(
     site.check(blocker, neighbour)
 
 
+def test_a_call_that_could_not_begin_behind_a_blocked_loop_is_never_sent_late(
+    site: Site, diary: Diary
+) -> None:
+    """Nothing was sent, so that nobody has to say what happened; and it is not sent afterwards."""
+    site.script({"call": "block_loop", "diary": str(diary)})
+    site.worker(abandoned=99)
+    site.eventually(lambda: diary.count("hung"))
+
+    task = site.script({"call": "send_async", "diary": str(diary)})
+    site.settle(task)
+    diary.open("hang")
+    later = site.script({"call": "echo_async", "value": 1})
+    site.settle(later)
+
+    assert site.asks(task) == "retries_exhausted"
+    assert diary.count("sent") == 0
+    site.check(task)
+
+
+@pytest.mark.parametrize("how", ["exit", "interrupt", "exit in a task", "stop"])
+def test_a_tool_that_ends_the_event_loop_costs_the_others_nothing(
+    site: Site, diary: Diary, how: str
+) -> None:
+    neighbour = site.script({"call": "gated_async", "diary": str(diary), "gate": "go"})
+    worker = site.worker()
+    site.eventually(lambda: diary.count("entered"))
+
+    task = site.script({"call": "end_loop", "how": how})
+    if how != "stop":
+        site.settle(task)
+    else:
+        site.settle(site.script({"call": "echo_async", "value": 1}))
+    diary.open("go")
+    later = site.script({"call": "echo_async", "value": 2})
+    site.settle(neighbour, later)
+
+    assert site.result(neighbour) == ["go"]
+    assert site.result(later) == [2]
+    assert not worker.ended()
+
+
 def test_a_hung_isolated_tool_is_killed(site: Site, diary: Diary) -> None:
     task = site.script({"call": "hang_apart", "diary": str(diary)})
 

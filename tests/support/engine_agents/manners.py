@@ -112,6 +112,30 @@ async def block_loop(diary: str) -> str:
     return "too late"
 
 
+@tool(effect="once", timeout_s=SHORT_S)
+async def send_async(diary: str) -> str:
+    """Send what must not be sent twice, from the event loop."""
+    Diary(diary).note("sent")
+    return "sent"
+
+
+@tool(effect="read", timeout_s=10, attempts=1)
+async def end_loop(how: str) -> None:
+    """Do what ends an event loop."""
+    loop = asyncio.get_running_loop()
+    if how == "stop":
+        loop.stop()
+        await asyncio.Event().wait()
+    if how == "exit in a task":
+        await asyncio.create_task(_exit())
+    error = KeyboardInterrupt() if how == "interrupt" else SystemExit(3)
+    raise error
+
+
+async def _exit() -> None:
+    raise SystemExit(3)
+
+
 @tool(effect="read", timeout_s=10)
 def flaky(diary: str, failures: int, after_s: float | None = None) -> int:
     """Fail as often as asked, then tell the number of tries."""
@@ -306,6 +330,8 @@ MANNERS = (
     drip_async,
     stubborn,
     block_loop,
+    send_async,
+    end_loop,
     flaky,
     falls_back,
     refuse,
