@@ -1,5 +1,7 @@
 """Agents whose steps do nothing, so that only the runtime's own work is measured."""
 
+import asyncio
+
 from runtime.api import Agent, Plan, PlanContext, tool
 
 _LIMITS = {"limits": {"steps": 1_000_000, "writes": 1_000_000}}
@@ -17,6 +19,13 @@ def put(number: int, *, operation_id: str) -> dict[str, int | str]:
     return {"number": number, "operation_id": operation_id}
 
 
+@tool(effect="read")
+async def linger(number: int) -> dict[str, int]:
+    """Look something up, in a tenth of a second."""
+    await asyncio.sleep(0.1)
+    return {"number": number}
+
+
 def plan_reads(context: PlanContext) -> Plan:
     """Look things up, one after the other."""
     done = len(context.results)
@@ -27,6 +36,12 @@ def plan_writes(context: PlanContext) -> Plan:
     """Write things, one after the other."""
     done = len(context.results)
     return Plan.finish(done) if done >= context.input["steps"] else Plan.call(put, number=done)
+
+
+def plan_lingering(context: PlanContext) -> Plan:
+    """Look things up slowly, one after the other."""
+    done = len(context.results)
+    return Plan.finish(done) if done >= context.input["steps"] else Plan.call(linger, number=done)
 
 
 bench_read = Agent(
@@ -42,6 +57,14 @@ bench_keyed = Agent(
     role="Takes trivial keyed steps.",
     tools=[put],
     planner=plan_writes,
+    manifest=_LIMITS,
+    queue="bench",
+)
+bench_linger = Agent(
+    "bench-linger",
+    role="Takes slow read steps.",
+    tools=[linger],
+    planner=plan_lingering,
     manifest=_LIMITS,
     queue="bench",
 )

@@ -1,4 +1,4 @@
-"""Starts the workers that are measured: real processes, as in production."""
+"""Starts the processes that are measured: real workers, as in production."""
 
 import os
 import subprocess
@@ -11,28 +11,39 @@ MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
 APP = "runtime.bench"
 
 
-@contextmanager
-def workers(count: int, threads: int, *, sweep: bool = True) -> Iterator[list[int]]:
-    """Run worker processes, and a sweep, for the time of a measurement; gives their process ids."""
+def start(*command: str) -> "subprocess.Popen[bytes]":
+    """Start a command of ours that knows the bench's agents."""
     environ = dict(os.environ)
     apps = [name for name in environ.get("SIGNALBOX_APPS", "").split(",") if name]
     environ["SIGNALBOX_APPS"] = ",".join([*apps, APP])
-    commands = [["worker", "--queues", "bench", "--threads", str(threads)]] * count
+    return subprocess.Popen(
+        [sys.executable, str(MANAGE), *command],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def start_worker(threads: int) -> "subprocess.Popen[bytes]":
+    """Start a worker of the bench's queue."""
+    return start("worker", "--queues", "bench", "--threads", str(threads))
+
+
+def end(processes: "list[subprocess.Popen[bytes]]") -> None:
+    """End processes in good order and wait for them."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(30)
+
+
+@contextmanager
+def workers(count: int, threads: int, *, sweep: bool = True) -> Iterator[list[int]]:
+    """Run worker processes, and a sweep, for the time of a measurement; gives their process ids."""
+    running = [start_worker(threads) for _ in range(count)]
     if sweep:
-        commands.append(["sweep"])
-    running = [
-        subprocess.Popen(
-            [sys.executable, str(MANAGE), *command],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for command in commands
-    ]
+        running.append(start("sweep"))
     try:
         yield [process.pid for process in running[:count]]
     finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait(30)
+        end(running)

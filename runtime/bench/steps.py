@@ -77,7 +77,7 @@ def _run(agent: str, tasks: int, steps: int) -> float:
     return float(tasks * steps / ((last - first) / timedelta(seconds=1)))
 
 
-def wait_until_done(ids: list[UUID], timeout_s: float = 600.0) -> None:
+def wait_until_done(ids: list[UUID], timeout_s: float = 600.0, *, every_s: float = 0.1) -> None:
     """Wait until all these tasks have ended.
 
     Raises:
@@ -88,4 +88,4 @@ def wait_until_done(ids: list[UUID], timeout_s: float = 600.0) -> None:
     while execute(text, (ids,))[0][0]:
         if time.monotonic() > until:
             raise TimeoutError
-        time.sleep(0.1)
+        time.sleep(every_s)

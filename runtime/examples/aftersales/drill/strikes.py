@@ -205,9 +205,9 @@ def _downstream(at: Field, fault: Fault) -> Script:
     orders: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
         "slow": [("slow", "/", {"count": many, "seconds": 1 + 2 * fault.strength})],
         "lose": [("lose_answer", "/refunds", post), ("lose_answer", "/mails", post)],
-        "fail": [("fail", "/orders", {"count": many}), ("fail", "/refunds", post)],
+        "fail": [("fail", "/orders", {"count": few + 1}), ("fail", "/refunds", post)],
         "refuse": [("refuse", "/orders", {"count": few}), ("refuse", "/mails", post)],
-        "limit": [("rate_limit", "/", {"count": many, "retry_after": 1})],
+        "limit": [("rate_limit", "/", {"count": few + 1, "retry_after": 1})],
         "hang": [("hang", "/orders", {"count": 1}), ("fail", "/mails", post)],
     }
     with suppress(httpx.HTTPError):
