@@ -8,6 +8,9 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 
+from runtime.api.process import observe
+
+observe("web")
 http = get_asgi_application()
 
 from django.urls import path  # noqa: E402 (Django is set up by the line above)

@@ -9,8 +9,7 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -277,14 +276,20 @@ def task_ended(task_id: UUID, agent: str, state: str, created_at: datetime, at: 
     span.end(int(at.timestamp() * 1e9))
 
 
-@contextmanager
-def linked(name: str, task_id: UUID) -> Iterator[None]:
-    """Note on a request's own span which task it concerns; that trace is not adopted."""
+def link(task_id: UUID) -> None:
+    """Note on a request's own span which task it concerns; neither adopts the other's trace."""
     span = trace.get_current_span()
     if span.is_recording():
-        context = SpanContext(task_id.int, root_span_id(task_id), is_remote=True)
-        span.add_link(context, {"signalbox.relation": name})
-    yield
+        span.add_link(SpanContext(task_id.int, root_span_id(task_id), is_remote=True))
+
+
+def instrument_django() -> None:
+    """Give every request a span; must hold: settings are there, the handler is not made yet."""
+    if _provider is None:
+        return
+    from opentelemetry.instrumentation.django import DjangoInstrumentor
+
+    DjangoInstrumentor().instrument(tracer_provider=_provider)
 
 
 # --- logs ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from runtime.api.operating import (
     verify,
     workers,
 )
-from runtime.api.process import set_hints
+from runtime.api.process import observe, set_hints
 from runtime.api.reading import (
     Why,
     callback,
@@ -105,6 +105,7 @@ __all__ = [
     "effects",
     "events",
     "get_agent",
+    "observe",
     "pause",
     "queues",
     "readiness",

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from runtime import telemetry
 from runtime.engine.ports import Hints, NoHints, Ports
 
 _LOG = logging.getLogger("runtime.api")
@@ -47,3 +48,12 @@ def ring(queue: str, task_id: UUID) -> None:
 def tell(task_id: UUID, seq: int) -> None:
     """Tell whoever watches of a task once the open transaction is committed."""
     transaction.on_commit(lambda: _doorbell.moved(task_id, seq), robust=True)
+
+
+def observe(service: str) -> None:
+    """Send spans of this process's requests, if the environment names somewhere to send them.
+
+    Must hold: Django's settings are there and its handler is not made yet.
+    """
+    if telemetry.start(service):
+        telemetry.instrument_django()

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from runtime import telemetry
 from runtime.api.process import ports, ring, tell
 from runtime.core.callbacks import target
 from runtime.core.errors import KeyReused
@@ -100,6 +101,7 @@ def _create(request: Request, mark: str) -> UUID:
     if request.callback_url is not None and task_id == new.id:
         callbacks.register(task_id, new.namespace, request.callback_url)
     tell(task_id, 1)
+    telemetry.link(task_id)
     if new.not_before is None:
         ring(new.queue, task_id)
     return task_id

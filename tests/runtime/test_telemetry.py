@@ -159,3 +159,17 @@ def test_log_lines_are_json_and_hide_secrets(capsys: pytest.CaptureFixture[str])
     assert line["task_id"] == str(TASK)
     assert "sbx_very_secret" not in json.dumps(line)
     assert "sk-test" not in json.dumps(line)
+
+
+def test_a_request_that_submits_a_task_names_it_and_keeps_a_trace_of_its_own() -> None:
+    exporter = InMemorySpanExporter()
+    telemetry.start("web", exporter, share=1.0)
+    provider = telemetry.provider()
+    assert provider is not None
+    with provider.get_tracer("test").start_as_current_span("POST /tasks"):
+        telemetry.link(TASK)
+    telemetry.stop()
+
+    (request,) = exporter.get_finished_spans()
+    assert request.context.trace_id != TASK.int
+    assert [link.context.trace_id for link in request.links] == [TASK.int]
