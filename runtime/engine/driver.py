@@ -13,6 +13,7 @@ from typing import Protocol
 from uuid import UUID
 
 from runtime.core import commands as c
+from runtime.core.checkpoint import Checkpoint
 from runtime.core.effects import Effect, effect_now
 from runtime.core.error_text import safe_text
 from runtime.core.errors import ArgumentsRefused, LeaseLost, PlanInvalid, SignalboxError
@@ -21,6 +22,7 @@ from runtime.core.plans import AnyPlan, AskPlan, CallPlan, FailPlan, FinishPlan,
 from runtime.core.retry import ErrorKind, Failure, classify
 from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL, State
+from runtime.core.story import Decision
 from runtime.engine import calls
 from runtime.engine.calls import Call
 from runtime.engine.context import Finished
@@ -37,6 +39,7 @@ from runtime.engine.requests import (
     Raised,
     Request,
     Returned,
+    RollBack,
 )
 from runtime.store import health, ledger
 from runtime.store.claims import standing
@@ -525,18 +528,46 @@ class Driver:
         desk = self.desk
         desk.ports.crash(CrashPoint.IN_LOCAL_TRANSACTION)
         version, before, staged = desk.version, desk.at, desk.staged
+        lost: Exception | None = None
         try:
             # From the step's write to its COMMIT the task's row is locked: a process that is
             # stopped just there must not keep the task from others until it wakes.
             give_up_idle_transaction(_COMMIT_WITHIN_S)
             self._settle(call, outcome, took_ms)
-            yield Close()
-        except (*LOST, *AGAIN) as error:
-            # The server is gone in the middle; it knows whether the commit came through.
-            _LOG.warning("task %s: local step interrupted: %s", desk.claimed.id, error)
-            forget_connection()
-            if not desk.resync(version, before, staged):
-                desk.calls[:] = [one for one in desk.calls if one.call_id != call.call_id]
+        except Exception as error:
+            # Whatever is written about it must not go with the transaction, nor wait for it.
+            yield RollBack()
+            if not isinstance(error, (*LOST, *AGAIN)):
+                raise
+            lost = error
+        else:
+            try:
+                yield Close()
+            except Exception as error:  # noqa: BLE001 (told apart in the next lines)
+                lost = error
+        if lost is None or self._is_written_after_all(call, lost, version, before, staged):
+            return
+        if not isinstance(lost, (*LOST, *AGAIN)):
+            # A constraint that is checked at COMMIT: the tool's own work was refused.
+            self._fail(call, _failure(lost, call), took_ms)
+
+    def _is_written_after_all(
+        self,
+        call: Call,
+        error: Exception,
+        version: int,
+        before: Checkpoint,
+        staged: Decision | None,
+    ) -> bool:
+        """Find out what became of a local step; if nothing, everything is as it was before it."""
+        desk = self.desk
+        _LOG.warning("task %s: local step interrupted: %s", desk.claimed.id, error)
+        forget_connection()
+        if desk.resync(version, before, staged):
+            return True
+        desk.calls[:] = [one for one in desk.calls if one.call_id != call.call_id]
+        desk.made = {made: by for made, by in desk.made.items() if by != call.call_id}
+        return False
 
     def _remember(self, call: Call, kept: calls.Kept) -> None:
         tool = call.tool

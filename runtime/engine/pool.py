@@ -30,7 +30,9 @@ from runtime.engine.requests import (
     Raised,
     Request,
     Returned,
+    RollBack,
 )
+from runtime.store.session import forget_connection, unwrapped
 
 _LOG = logging.getLogger("runtime.pool")
 
@@ -198,7 +200,7 @@ class Pool:
                     case NextSlice():
                         self.put(run)
                         return
-                    case Close():
+                    case Close() | RollBack():
                         request = run.script.send(None)
         except StopIteration:
             run.over(None)
@@ -241,11 +243,16 @@ class Pool:
                     transaction.set_rollback(True)
                 else:
                     request_next = run.script.send(outcome)
+                    if isinstance(request_next, RollBack):
+                        transaction.set_rollback(True)
         except Exception as error:  # noqa: BLE001 (a lost connection at COMMIT is the driver's matter)
-            return run.script.throw(error)
+            if not isinstance(request_next, RollBack):
+                return run.script.throw(unwrapped(error))
+            # The server that could not roll back is gone, and the transaction with it.
+            forget_connection()
         if failed is not None:
             return run.script.send(failed)
-        return run.script.send(None) if isinstance(request_next, Close) else request_next
+        return run.script.send(None) if isinstance(request_next, Close | RollBack) else request_next
 
     # --- loop ------------------------------------------------------------------------------------
 

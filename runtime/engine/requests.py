@@ -33,6 +33,11 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
+class RollBack:
+    """Leave the transaction of ``InTransaction`` with nothing of it kept, then go on."""
+
+
+@dataclass(frozen=True, slots=True)
 class OnLoop:
     """Run a coroutine on the worker's event loop and give the thread away meanwhile."""
 
@@ -45,7 +50,7 @@ class NextSlice:
     """Let other tasks have the thread for a moment."""
 
 
-type Request = OnThread | InTransaction | Close | OnLoop | NextSlice
+type Request = OnThread | InTransaction | Close | RollBack | OnLoop | NextSlice
 
 
 @dataclass(frozen=True, slots=True)

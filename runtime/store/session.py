@@ -30,6 +30,8 @@ LOST = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.TransactionTimeout,
     OperationalError,
     InterfaceError,
 )
@@ -121,6 +123,12 @@ def patiently[T](step: Callable[[], T]) -> T:
             forget_connection()
             threading.Event().wait(pause_s)
             pause_s = min(pause_s * 2, 1.0)
+
+
+def unwrapped(error: Exception) -> Exception:
+    """Give the driver's own error where Django has wrapped it in one of its coarser ones."""
+    cause = error.__cause__
+    return cause if isinstance(cause, psycopg.Error) else error
 
 
 def give_up_idle_transaction(after_s: float) -> None:
