@@ -12,6 +12,7 @@ import os
 import signal
 import struct
 import sys
+import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
@@ -20,12 +21,14 @@ from uuid import UUID
 import psycopg
 
 from runtime.store import leases
-from runtime.store.session import bind
+from runtime.store.session import AGAIN, bind
 
 SLOTS = 64
 _SLOT = struct.Struct("=16sq?")
 _LOOP = SLOTS - 1
 _BYE = b"bye"
+_TRIES = 60
+_PAUSE_S = 0.5
 
 
 class Recorder:
@@ -130,11 +133,22 @@ class Recorder:
             os._exit(0)
 
     def _report(self, worker: UUID, direct_url: str) -> None:
-        with psycopg.connect(direct_url, autocommit=True, connect_timeout=5) as raw:
-            bind(raw)
-            for task_id, version in self.running():
-                leases.accuse(task_id, version)
-            leases.bury_one(worker, "its process was killed")
+        """Enter the death, all of it or nothing; a database that is away is waited for a while."""
+        for left in reversed(range(_TRIES)):
+            try:
+                with psycopg.connect(direct_url, connect_timeout=5) as raw:
+                    bind(raw)
+                    for task_id, version in self.running():
+                        leases.accuse(task_id, version)
+                    leases.bury_one(worker, "its process was killed")
+            except (*AGAIN, psycopg.OperationalError):
+                # Lost in the middle of a commit it may count a death twice: one too many has a
+                # task run on its own, one too few lets it kill another worker.
+                if not left:
+                    raise
+                threading.Event().wait(_PAUSE_S)
+            else:
+                return
 
     def running(self) -> list[tuple[UUID, int]]:
         """List what is noted as running."""
