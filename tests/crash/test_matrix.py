@@ -4,92 +4,19 @@ A task looks, does one thing, and looks again.  Victims die at the n-th visit of
 worker and a sweep bring all of them to their end.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from uuid import UUID
-
 import pytest
 
 from runtime.engine.ports import CrashPoint as P
 from runtime.examples.aftersales.control import ShopDesk
-from tests.support.engine import Fork, Row, Site, eventually
-from tests.support.engine_crash import Case, DieAt, Visits
-from tests.support.engine_shop import count_effects, order, orders
+from tests.support.engine import Site
+from tests.support.engine_crash import Case
+from tests.support.engine_shop import count_effects
+from tests.support.engine_victims import cases_of, rescue, victims_of
 
 READS = ["look", "look_async"]
 ONCE = ["mail", "mail_async"]
 EXACT = ["enter", "refund", "refund_async", "label", "label_async"]
 HANDS = [*READS, *EXACT, *ONCE]
-AT_ONCE = 4
-_IN_OTHER_THREADS = [Case(P.BEFORE_RENEWAL, 1), Case(P.AFTER_RENEWAL, 1)]
-_AT_RELEASE = [Case(P.BEFORE_RELEASE, 1), Case(P.AFTER_RELEASE, 1)]
-
-
-@dataclass
-class Victim:
-    """One case of the matrix under way."""
-
-    case: Case
-    order_id: str
-    task: UUID
-    queue: str
-    crash: DieAt
-    fork: Fork | None = None
-
-
-def cases_of(site: Site, desk: ShopDesk, hand: str) -> list[Case]:
-    """Find every visit of every point by watching one task that nobody kills."""
-    visits = Visits()
-    task = site.submit("test-hand", {"hand": hand, "order_id": order(desk)})
-    watched = site.worker(crash=visits)
-    site.settle(task)
-    watched.stop()
-    on_the_way = [
-        Case(point, visit)
-        for point in P
-        if point not in {P.BEFORE_CLAIM, P.BEFORE_RENEWAL, P.AFTER_RENEWAL}
-        for visit in range(1, visits.of(point) + 1)
-    ]
-    return [Case(P.BEFORE_CLAIM, 1), *on_the_way, *_IN_OTHER_THREADS, *_AT_RELEASE]
-
-
-def victims_of(
-    site: Site, desk: ShopDesk, hand: str, cases: list[Case], *, blind: bool = False
-) -> list[Victim]:
-    """Create a task in a queue of its own for each case, and let its worker die there."""
-    victims = []
-    for number, (case, order_id) in enumerate(zip(cases, orders(desk, len(cases)), strict=True)):
-        queue = f"{hand}-{number}"
-        task = site.submit("test-hand", {"hand": hand, "order_id": order_id}, queue=queue)
-        crash = DieAt(
-            case,
-            blind=blind,
-            stand_still_in_call=case in _IN_OTHER_THREADS,
-            drain_at_commit=2 if case in _AT_RELEASE else None,
-        )
-        victims.append(Victim(case, order_id, task, queue, crash))
-    for victim in victims:
-        eventually(lambda: len(_alive(victims)) < AT_ONCE)
-        victim.fork = site.worker(
-            crash=victim.crash, prepare_worker=victim.crash.prepare, queues=(victim.queue,)
-        )
-    for victim in victims:
-        assert victim.fork is not None
-        assert victim.fork.wait() == -9, f"{victim.case} was never visited"
-    return victims
-
-
-def _alive(victims: list[Victim]) -> list[Victim]:
-    return [victim for victim in victims if victim.fork and not victim.fork.ended()]
-
-
-def rescue(site: Site, victims: Iterable[Victim]) -> dict[UUID, Row]:
-    """Let one worker and a sweep bring the victims' tasks to their end."""
-    victims = list(victims)
-    site.worker(queues=tuple(victim.queue for victim in victims))
-    rows = site.settle(*(victim.task for victim in victims), sweep=True, timeout_s=60)
-    site.check(*(row.id for row in rows))
-    return {row.id: row for row in rows}
 
 
 @pytest.mark.parametrize("hand", HANDS)

@@ -9,13 +9,11 @@ import signal
 import struct
 import sys
 import threading
-import time
 from dataclasses import dataclass
 
 from runtime.engine.ports import CrashPoint
 from runtime.engine.worker import Worker
 
-_GAP_S = 0.5
 _POINTS = list(CrashPoint)
 _NUMBER = struct.Struct("=q")
 
@@ -72,6 +70,7 @@ class DieAt:
         self._case = case
         self._number = number
         self._awoke = threading.Event()
+        self._woken = mmap.mmap(-1, 1)
         self._stands_still = stand_still_in_call
         self._blind = blind
         self._drains_at = drain_at_commit
@@ -106,19 +105,14 @@ class DieAt:
             os.kill(worker._recorder._watcher, signal.SIGKILL)
         # Once only: the process may wake up again.
         self._case = Case(self._case.point, sys.maxsize)
-        before_s = time.monotonic()
         os.kill(os.getpid(), self._number)
-        _until_it_has_stood_still(before_s)
+        # A signal takes its time: without this the thread that sent it could go on for a moment
+        # and do what it is stopped from doing.
+        never = threading.Event()
+        while not self._woken[0]:
+            never.wait(0.001)
         self._awoke.set()
 
-
-def _until_it_has_stood_still(before_s: float) -> None:
-    """Hold this thread until the process has been stopped and woken.
-
-    A signal takes its time: the thread that sent it could go on for a moment and do what it is
-    stopped from doing.  A stop shows as a gap between two looks at the clock.
-    """
-    never = threading.Event()
-    while time.monotonic() - before_s < _GAP_S:
-        before_s = time.monotonic()
-        never.wait(0.001)
+    def wake(self) -> None:
+        """Tell a process that stands still that it may go on; SIGCONT must follow."""
+        self._woken[0] = 1

@@ -15,7 +15,7 @@ from runtime.examples.aftersales.shop.launch import ShopProcess, start_shop
 from runtime.store.tasks import forget_keys
 from tests.support.engine import Site
 from tests.support.engine_agents import agents
-from tests.support.engine_agents.hands import LOCAL_TABLE
+from tests.support.engine_agents.hands import TABLES
 from tests.support.engine_diary import Diary
 
 __all__ = ["desk", "diary", "shop", "shop_process", "site"]
@@ -30,8 +30,9 @@ def site(transactional_db: None, child_environ: dict[str, str]) -> Iterator[Site
     forget_keys()
     database_url = child_environ["DATABASE_URL"]
     with psycopg.connect(database_url, autocommit=True) as raw:
-        text = f"CREATE TABLE IF NOT EXISTS {LOCAL_TABLE} (order_id text, attempt int)"
-        raw.execute(text.encode())
+        raw.execute("SET client_min_messages TO warning")
+        for statement in TABLES:
+            raw.execute(statement.encode())
     place = Site(database_url, environ_of(child_environ))
     try:
         yield place

@@ -161,6 +161,21 @@ def test_local_work_commits_with_its_step_and_goes_with_its_failure(site: Site) 
     site.check(task)
 
 
+def test_local_work_that_only_the_commit_refuses_is_a_failure_of_its_tool(site: Site) -> None:
+    """Django's own foreign keys are checked there."""
+    task = site.script({"call": "enter_twice", "order_id": "twice-1"})
+
+    site.worker()
+    site.settle(task)
+
+    item = site.review(task)
+    assert item is not None
+    assert item[1] == "retries_exhausted"
+    assert "twice-1" in item[2]
+    assert site.count("SELECT count(*) FROM engine_test_deferred") == 0
+    site.check(task)
+
+
 def test_a_retry_sees_the_last_progress_of_the_attempt_before(site: Site, diary: Diary) -> None:
     """Hazard RP-09."""
     task = site.script({"call": "count_down", "diary": str(diary)})

@@ -43,7 +43,7 @@ def test_every_odd_exception_is_a_failure_with_a_bounded_text(site: Site, diary:
     for name in RAISED:
         reads[name] = site.script({"call": "zoo", "animal": name})
         writes[name] = _write(site, diary, name)
-        # A success between them, or the breakers would take the tools for a downstream that is down.
+        # A success between them, or the breakers would take the tools for a downstream gone.
         site.script({"call": "zoo", "animal": "uuid"})
         _write(site, diary, "uuid")
 

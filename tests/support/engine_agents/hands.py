@@ -19,6 +19,11 @@ from runtime.tools.registry import tool
 
 TIMEOUT_S = 10.0
 LOCAL_TABLE = "engine_test_effect"
+DEFERRED_TABLE = "engine_test_deferred"
+TABLES = (
+    f"CREATE TABLE IF NOT EXISTS {LOCAL_TABLE} (order_id text, attempt int)",
+    f"CREATE TABLE IF NOT EXISTS {DEFERRED_TABLE} (order_id text UNIQUE INITIALLY DEFERRED)",
+)
 
 
 def _lives_on(_point: CrashPoint) -> None:

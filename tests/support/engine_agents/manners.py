@@ -13,7 +13,7 @@ from runtime.core.errors import Ambiguous, Permanent, Retryable
 from runtime.examples.aftersales import client
 from runtime.tools.context import ToolContext
 from runtime.tools.registry import tool
-from tests.support.engine_agents.hands import LOCAL_TABLE, ask
+from tests.support.engine_agents.hands import DEFERRED_TABLE, LOCAL_TABLE, ask
 from tests.support.engine_diary import Diary
 from tests.support.engine_zoo import ZOO
 
@@ -249,6 +249,15 @@ def enter_late(order_id: str, fails_before: int, *, ctx: ToolContext) -> int:
     return ctx.attempt
 
 
+@tool(effect="local", timeout_s=10)
+def enter_twice(order_id: str, *, ctx: ToolContext) -> int:
+    """Write what only COMMIT refuses, as Django's foreign keys do."""
+    with ctx.transaction(), connection.cursor() as cursor:
+        statement = f"INSERT INTO {DEFERRED_TABLE} (order_id) VALUES (%s), (%s)"  # noqa: S608
+        cursor.execute(statement, (order_id, order_id))
+    return ctx.attempt
+
+
 @tool(effect="read", timeout_s=10, attempts=5)
 def count_down(diary: str, *, ctx: ToolContext) -> Any:
     """Report 4, 3, 2, 1 and fail; the next attempt tells what it was given."""
@@ -345,6 +354,7 @@ MANNERS = (
     hang_apart,
     die_apart,
     enter_late,
+    enter_twice,
     count_down,
     report_and_wait,
     zoo,
