@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from inspect import iscoroutine
 from typing import NoReturn, Protocol
 
-from runtime.core.errors import PlanInvalid
+from runtime.core.error_text import bounded
+from runtime.core.errors import PlanInvalid, clean_text
 
+LONGEST_REASON = 2000
 _NOT_NAMED = "the arguments of a call must be named values, not {}"
 
 
@@ -131,7 +133,7 @@ type AnyPlan = CallPlan | FinishPlan | AskPlan | FailPlan
 
 
 def check_plan(value: object) -> AnyPlan:
-    """Return `value` if it is a well-formed plan.
+    """Return `value` if it is a well-formed plan, its texts such that they can be stored.
 
     Raises:
         PlanInvalid: It is anything else; the sentence names the type that came, never the value.
@@ -144,10 +146,10 @@ def check_plan(value: object) -> AnyPlan:
             return value
         case AskPlan(question=question):
             _check_text("question", question)
-            return value
+            return AskPlan(clean_text(question))
         case FailPlan(reason=reason):
             _check_text("reason", reason)
-            return value
+            return FailPlan(bounded(reason, LONGEST_REASON))
         case _:
             raise _other(value)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from runtime.core.errors import clean_text
 from runtime.core.payloads import decode
 
 
@@ -87,7 +88,8 @@ class PlanContext:
 
     def answer(self, question: str) -> Any:
         """Give the last answer to a question, or None while nobody has answered."""
+        stored = clean_text(question)
         for event in reversed(self.events):
-            if event["question"] == question:
+            if event["question"] == stored:
                 return event["answer"]
         return None

@@ -4,6 +4,7 @@ import pytest
 
 from runtime.core.errors import PlanInvalid
 from runtime.core.plans import (
+    LONGEST_REASON,
     AskPlan,
     Call,
     CallPlan,
@@ -33,7 +34,7 @@ class LooksLikeATool:
 )
 def test_every_form_of_plan_is_a_value_that_passes_the_check(plan: Plan, value: Plan) -> None:
     assert plan == value
-    assert check_plan(plan) is plan
+    assert check_plan(plan) == plan
     assert isinstance(plan, Plan)
 
 
@@ -123,3 +124,16 @@ def test_an_empty_question_or_reason_is_refused_where_it_is_built(text: object) 
         Plan.ask(text)  # type: ignore[arg-type]
     with pytest.raises(PlanInvalid):
         Plan.fail(text)  # type: ignore[arg-type]
+
+
+def test_the_texts_of_a_plan_can_be_stored() -> None:
+    """Hazards TO-01, TO-17: a planner builds them from whatever a tool or a model gave it."""
+    assert check_plan(Plan.ask("a\x00b\ud835")) == AskPlan("a\ufffdb\ufffd")
+    assert check_plan(Plan.fail("a\x00b\udc81")) == FailPlan("a\ufffdb\ufffd")
+
+
+def test_a_reason_is_bounded() -> None:
+    plan = check_plan(Plan.fail("x" * 1_000_000))
+
+    assert isinstance(plan, FailPlan)
+    assert len(plan.reason) == LONGEST_REASON

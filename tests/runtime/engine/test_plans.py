@@ -47,6 +47,23 @@ def test_rubbish_of_a_planner_goes_to_a_person_and_harms_nobody(
     site.check(task, other)
 
 
+def test_a_planner_may_ask_and_fail_with_words_that_no_database_takes(site: Site) -> None:
+    """The answer is found under the words that were asked."""
+    odd = "Which of a\x00b and \ud835?"
+    asking = site.script({"ask": odd}, {"answer of": odd})
+    failing = site.script({"fail": odd * 10_000})
+    site.worker()
+    site.settle(asking, failing)
+
+    site.decide(asking, "answer", answer="b")
+    site.eventually(lambda: site.row(asking).state == "terminated_success")
+
+    assert site.row(failing).state == "terminated_failed"
+    (finished,) = site.events(asking, "task_completed")
+    assert "b" in finished["summary"]
+    site.check(asking, failing)
+
+
 def test_a_rejected_plan_is_asked_for_again_when_a_person_says_so(site: Site) -> None:
     task = site.script({"call": "no_such_tool"})
     site.worker()

@@ -34,7 +34,7 @@ def plan_script(context: Any) -> Any:
     return _read(script[place], context)
 
 
-def _read(step: dict[str, Any], context: Any) -> Any:  # noqa: PLR0911 - one line for each form
+def _read(step: dict[str, Any], context: Any) -> Any:  # noqa: C901, PLR0911 - one line for each form
     match step:
         case {"call": name, **arguments}:
             return Plan.call(name, **arguments)
@@ -44,6 +44,8 @@ def _read(step: dict[str, Any], context: Any) -> Any:  # noqa: PLR0911 - one lin
             return Plan.finish(result)
         case {"ask": question}:
             return Plan.ask(question)
+        case {"answer of": question}:
+            return Plan.finish(context.answer(question))
         case {"fail": reason}:
             return Plan.fail(reason)
         case {"odd plan": animal}:
