@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from runtime.core.breaker import Breaker, BreakerState, ParkUntil, admit, record
 from runtime.core.retry import ErrorKind, Failure
 from runtime.engine.ports import Ports
-from runtime.store import health
 from runtime.store.session import LOST, forget_connection
 
 _LOG = logging.getLogger("runtime.breakers")
@@ -38,7 +37,7 @@ class Breakers:
         What was heard before is not news: the probe that we sent since then would be forgotten, and
         its answer would close nothing.
         """
-        stored = health.breakers()
+        stored = self._ports.books.breakers()
         with self._lock:
             for namespace, tool, body, at in stored:
                 key = namespace, tool
@@ -78,7 +77,7 @@ class Breakers:
     def _share(self, key: Key, breaker: Breaker) -> None:
         """Tell the other workers; while the database is away they find out for themselves."""
         try:
-            at = health.store_breaker(*key, breaker.as_dict())
+            at = self._ports.books.store_breaker(*key, breaker.as_dict())
         except LOST as error:
             # Whoever asked holds the outcome of a call, which must not be lost for this.
             _LOG.warning("the breaker of %s could not be shared: %s", key[1], error)

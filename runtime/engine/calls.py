@@ -20,9 +20,7 @@ from runtime.core.payloads import Encoded, encode, fits_inline, summarise
 from runtime.core.retry import RetryPolicy
 from runtime.engine.desk import Desk
 from runtime.engine.requests import InTransaction, OnLoop, OnThread
-from runtime.store import artifacts
 from runtime.store.journal import Attached
-from runtime.store.session import patiently
 from runtime.tools.child import run_isolated
 from runtime.tools.context import Ports as ToolPorts
 from runtime.tools.context import ToolContext
@@ -249,8 +247,7 @@ def keep(desk: Desk, value: object) -> Kept:
         return Kept(payload.text, marks, summary, None)
     fresh = desk.ports.chance.uuid7(desk.ports.clock.now())
     claimed = desk.claimed
-    place = partial(artifacts.keep, claimed.namespace, claimed.id, fresh, payload)
-    text, handle = patiently(place)
+    text, handle = desk.ports.books.keep(claimed.namespace, claimed.id, fresh, payload)
     return Kept(text, marks, summary, handle)
 
 

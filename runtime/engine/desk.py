@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, cast
-from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
 from runtime.core import checkpoint as cp
 from runtime.core import commands as c
@@ -30,11 +29,10 @@ from runtime.core.states import RUNNABLE, TERMINAL
 from runtime.core.story import Decision
 from runtime.engine.context import Finished, PlanContext, Results
 from runtime.engine.ports import CrashPoint, Ports
-from runtime.store import claims, journal, ledger, tasks
 from runtime.store.claims import SUSPECT_DEATHS, Claimed
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
-from runtime.store.session import AGAIN, LOST, forget_connection, patiently
+from runtime.store.session import AGAIN, LOST, forget_connection
 
 _LOG = logging.getLogger("runtime.desk")
 _SHOWN_STEPS = 20
@@ -123,11 +121,11 @@ class Desk:
 
     def reload_answers(self) -> None:
         """Read again what people answered."""
-        self.answers = patiently(partial(tasks.load_answers, self.claimed.id))
+        self.answers = self.ports.books.answers(self.claimed.id)
 
     def _event(self, seq: int) -> dict[str, Any]:
         if seq not in self._named:
-            self._named[seq] = patiently(partial(tasks.load_event, self.claimed.id, seq))
+            self._named[seq] = self.ports.books.event(self.claimed.id, seq)
         return self._named[seq]
 
     def _plan(self) -> Sequence[c.Decided]:
@@ -189,7 +187,7 @@ class Desk:
             if refused.reason != "attention":
                 raise NotWritten(refused.reason) from refused
             if ends:
-                self._look_again()
+                self.look_again()
                 return False
             leaves = False
             attention = self._send(_kept(step))
@@ -201,10 +199,7 @@ class Desk:
     def _tell(self) -> None:
         """Tell whoever watches, once what was written is there to be read."""
         hint = partial(self.ports.hints.moved, self.claimed.id, self.version)
-        if connection.in_atomic_block:
-            transaction.on_commit(hint, robust=True)
-        else:
-            hint()
+        self.ports.books.after_commit(hint)
 
     def _send(self, step: Commit) -> int:
         """Send one commit, over lost connections if need be, and be sure of what became of it."""
@@ -212,12 +207,12 @@ class Desk:
         while True:
             try:
                 if sent:
-                    found = journal.landed(step)
+                    found = self.ports.books.landed(step)
                     if found is not None:
                         return found
                 self.ports.crash(CrashPoint.BEFORE_COMMIT)
                 sent = True
-                attention = journal.commit(step)
+                attention = self.ports.books.commit(step)
             except AGAIN:
                 if connection.in_atomic_block:
                     raise
@@ -260,7 +255,7 @@ class Desk:
         Raises:
             LeaseLost: Another holder has the task.
         """
-        owner, epoch, attention, found = self._standing()
+        owner, epoch, attention, found = self.ports.books.standing(self.claimed.id)
         if owner != self.claimed.owner or epoch != self.claimed.epoch:
             raise LeaseLost(self.claimed.id, self.claimed.epoch, epoch)
         self.attention = attention
@@ -269,19 +264,16 @@ class Desk:
             return False
         return True
 
-    def _look_again(self) -> None:
-        """Read the attention that held up an ending: the inbox is read before the next try.
+    def look_again(self) -> None:
+        """Read the attention that held up an ending or a release: the inbox is read first.
 
         Raises:
             LeaseLost: Another holder has the task.
         """
-        owner, epoch, attention, _ = self._standing()
+        owner, epoch, attention, _ = self.ports.books.standing(self.claimed.id)
         if owner != self.claimed.owner or epoch != self.claimed.epoch:
             raise LeaseLost(self.claimed.id, self.claimed.epoch, epoch)
         self.attention = attention
-
-    def _standing(self) -> tuple[UUID | None, int, int, int]:
-        return patiently(partial(tasks.standing, self.claimed.id))
 
     def _note(self, event: Event) -> None:
         """Log an event with what identifies it: ordinary steps in detail only."""
@@ -302,21 +294,21 @@ class Desk:
         """Give the task back with no event; False when the inbox must be read first."""
         self.ports.crash(CrashPoint.BEFORE_RELEASE)
         holder, due_at = self.claimed.holder, _due_at(self.at)
-        given = patiently(partial(claims.release, holder, self.attended, due_at))
+        given = self.ports.books.release(holder, self.attended, due_at)
         self.parked = given or self._is_free()
         self.ports.crash(CrashPoint.AFTER_RELEASE)
         return self.parked
 
     def _is_free(self) -> bool:
         """Tell whether a release whose answer was lost has given the task back."""
-        owner, epoch, _, _ = self._standing()
+        owner, epoch, _, _ = self.ports.books.standing(self.claimed.id)
         return owner is None and epoch == self.claimed.epoch
 
     def release(self) -> None:
         """Give the task back so that anybody can go on at once."""
         self.ports.crash(CrashPoint.BEFORE_RELEASE)
         holder = self.claimed.holder
-        self.parked = patiently(partial(claims.release, holder, self.attended, due_now=True))
+        self.parked = self.ports.books.release(holder, self.attended, due_now=True)
         self.ports.crash(CrashPoint.AFTER_RELEASE)
 
     # --- what a person is shown ------------------------------------------------------------------
@@ -393,17 +385,17 @@ def sit_down(ports: Ports, claimed: Claimed, actor: str) -> Desk:
         CheckpointUnreadable: The checkpoint is damaged, or does not fit the last completed call.
     """
     at = cp.decode(claimed.id, claimed.checkpoint, claimed.checkpoint_sum)
-    return patiently(partial(_desk, ports, claimed, actor, at, verified=True))
+    return _desk(ports, claimed, actor, at, verified=True)
 
 
 def sit_down_anyway(ports: Ports, claimed: Claimed, actor: str) -> Desk | None:
     """Load a task whose checkpoint is unreadable: from its events; None if they are damaged too."""
     try:
-        at = fold(patiently(partial(tasks.load_journal, claimed.id)))
+        at = fold(ports.books.journal(claimed.id))
     except SignalboxError:
         _LOG.exception("task %s: the journal cannot be folded", claimed.id)
         return None
-    return patiently(partial(_desk, ports, claimed, actor, at, verified=False))
+    return _desk(ports, claimed, actor, at, verified=False)
 
 
 def _desk(
@@ -414,9 +406,10 @@ def _desk(
     *,
     verified: bool,
 ) -> Desk:
-    spec = tasks.load_spec(claimed.id)
+    books = ports.books
+    spec = books.spec(claimed.id)
     # Most claims are of fresh tasks: what cannot be there yet is not asked for.
-    rows = tasks.load_results(claimed.id) if at.done else []
+    rows = books.results(claimed.id) if at.done else []
     chain = rows[-1].chain if rows else ""
     if verified and (at.chain != chain or at.seq != claimed.version):
         raise CheckpointUnreadable(str(claimed.id), "it does not fit the last completed call")
@@ -433,9 +426,9 @@ def _desk(
         pinned=_pinned(spec.pinned_text, spec.codec),
         manifest=_manifest(spec.pinned_text, spec.codec),
         calls=calls,
-        answers=tasks.load_answers(claimed.id) if at.situation > 1 else [],
-        made=ledger.confirmed(claimed.id) if at.writes else {},
-        key=tasks.digest_key(claimed.namespace),
+        answers=books.answers(claimed.id) if at.situation > 1 else [],
+        made=books.made(claimed.id) if at.writes else {},
+        key=books.digest_key(claimed.namespace),
         version=claimed.version,
         attention=claimed.attention,
         attended=claimed.attended,

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -41,15 +40,11 @@ from runtime.engine.requests import (
     Returned,
     RollBack,
 )
-from runtime.store import health, ledger
-from runtime.store.claims import standing
 from runtime.store.journal import Attached
 from runtime.store.session import (
     AGAIN,
     LOST,
     forget_connection,
-    give_up_idle_transaction,
-    patiently,
 )
 from runtime.telemetry import Slice
 from runtime.tools.agents import Agent
@@ -166,7 +161,7 @@ class Driver:
             if desk.held:
                 if desk.park():
                     return
-                self._look_again()
+                self.desk.look_again()
                 continue
             if house.slice_over(self._since_s):
                 yield NextSlice()
@@ -187,15 +182,7 @@ class Driver:
                 yield from self._retry()
             case _:
                 if not self.desk.park():
-                    self._look_again()
-
-    def _look_again(self) -> None:
-        """Read the attention anew after a release that somebody's command prevented."""
-        found = patiently(partial(standing, self.desk.claimed.id))
-        claimed = self.desk.claimed
-        if found is None or found[:2] != (claimed.owner, claimed.epoch):
-            raise LeaseLost(claimed.id, claimed.epoch, found[1] if found else 0)
-        self.desk.attention = found[2]
+                    self.desk.look_again()
 
     def _write(
         self,
@@ -381,7 +368,7 @@ class Driver:
             return
         if desk.ports.clock.now() < datetime.fromisoformat(wait.until):
             if not desk.park():
-                self._look_again()
+                self.desk.look_again()
             return
         pending = desk.at.pending
         tool = self._tools.get(pending.tool) if pending else None
@@ -398,7 +385,7 @@ class Driver:
 
     def _recover(self, call: Call) -> Steps[None]:
         """Find out about a call whose intent is written and whose outcome is not known."""
-        entry = patiently(partial(ledger.entry, call.operation_id))
+        entry = self.desk.ports.books.operation(call.operation_id)
         age_s = entry.age_s if entry else 0.0
         tool = call.tool
         effect = effect_now(
@@ -504,7 +491,7 @@ class Driver:
         """Give what an earlier attempt reported, also one that died with its worker."""
         resumed, self._resumed = self._resumed, False
         if call.tool.wants_ctx and (resumed or call.attempt > 1):
-            return patiently(partial(health.load_progress, self.desk.claimed.id, call.call_id))
+            return self.desk.ports.books.progress(self.desk.claimed.id, call.call_id)
         return None
 
     def _settle(self, call: Call, outcome: Outcome, took_ms: int) -> None:
@@ -532,7 +519,7 @@ class Driver:
         try:
             # From the step's write to its COMMIT the task's row is locked: a process that is
             # stopped just there must not keep the task from others until it wakes.
-            give_up_idle_transaction(_COMMIT_WITHIN_S)
+            desk.ports.books.hasten(_COMMIT_WITHIN_S)
             self._settle(call, outcome, took_ms)
         except Exception as error:
             # Whatever is written about it must not go with the transaction, nor wait for it.
@@ -582,7 +569,7 @@ class Driver:
         desk, tool = self.desk, call.tool
         entry = None
         if tool.key_ttl_s is not None:
-            entry = patiently(partial(ledger.entry, call.operation_id))
+            entry = desk.ports.books.operation(call.operation_id)
         command = c.Failed(
             decided=call.decided,
             failure=failure,

@@ -5,9 +5,7 @@ a worker holds the task.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
-from uuid import UUID
 
 from runtime.core import commands as c
 from runtime.core.checkpoint import Pending
@@ -19,11 +17,9 @@ from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL
 from runtime.engine.context import Finished
 from runtime.engine.desk import Desk
-from runtime.store import inbox, reviews
 from runtime.store.claims import SUSPECT_DEATHS
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached
-from runtime.store.session import patiently
 
 _KEEP_DEATHS = frozenset({"hold", "release_hold"})
 
@@ -32,7 +28,7 @@ def obey(desk: Desk) -> bool:
     """Apply everything that waits in the inbox; False once the task has ended or left our hands."""
     while desk.attention != desk.attended:
         seen = desk.attention
-        letters = patiently(partial(inbox.waiting, desk.claimed.id))
+        letters = desk.ports.books.letters(desk.claimed.id)
         for number, letter in enumerate(letters, start=1):
             _apply(desk, letter, letters[number:], seen)
             if desk.at.state in TERMINAL or desk.parked:
@@ -46,10 +42,10 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
         command, attached = _command(desk, letter)
         decision = desk.decide(command, letter.actor)
     except SignalboxError as error:
-        _set_aside(letter, str(error))
+        desk.ports.books.set_aside(letter, str(error))
         return
     except (KeyError, TypeError, ValueError) as error:
-        _set_aside(letter, f"it cannot be read: {type(error).__name__}")
+        desk.ports.books.set_aside(letter, f"it cannot be read: {type(error).__name__}")
         return
     if isinstance(command, c.Settle) and _wants_another_try(desk, command):
         desk.deaths = SUSPECT_DEATHS
@@ -65,13 +61,6 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
     late = rest if ends else ()
     if desk.write(decision, attached, keeps_deaths=keeps, letter=letter, late=late):
         _remember(desk, command, attached, pending)
-
-
-def _set_aside(letter: Letter, why: str) -> None:
-    """Settle a letter that cannot be obeyed; a decision among them may be taken anew."""
-    patiently(partial(inbox.set_aside, letter, why))
-    if letter.kind == "settle":
-        patiently(partial(reviews.reopen, UUID(letter.payload["review_id"])))
 
 
 def _wants_another_try(desk: Desk, command: c.Settle) -> bool:

@@ -1,7 +1,8 @@
-"""The engine's ports: clock, chance, hints and crash points.
+"""The engine's ports: clock, chance, hints, crash points and the books of a task.
 
-Everything the engine takes from the world besides the database comes through one of these, so
-that tests can move time, fix the dice, count hints and kill the process at every commit point.
+Everything that deciding and writing a step takes from the world comes through one of these, so
+that tests can move time, fix the dice, count hints, kill the process at every commit point, and
+run a whole task without a database.
 """
 
 import random
@@ -14,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
+
+from runtime.engine.books import Books, Database
 
 
 class Clock:
@@ -121,3 +124,4 @@ class Ports:
     chance: Chance = field(default_factory=Chance)
     hints: Hints = field(default_factory=NoHints)
     crash: Callable[[CrashPoint], None] = _lives_on
+    books: Books = field(default_factory=Database)

@@ -182,7 +182,7 @@ def prepare(request: Request, ports: Ports, mark: str) -> NewTask:
     given = encode(agent.check_input(request.input)).text
     manifest = narrowed(agent, request.manifest)
     document = pin(agent, manifest)
-    key = digest_key(request.namespace)
+    key = ports.books.digest_key(request.namespace)
     manifest_mark = pinned_digest(key, document)
     now = ports.clock.now()
     # A task that starts later has its whole time from then on.
