@@ -93,7 +93,8 @@ class Sweep:
         After an outage all leases look expired; the living get the time to renew theirs.
         """
         now_s = self._ports.clock.boottime_s()
-        gap = now_s - self._last_s > self._lease_s / 2
+        # Our own rounds are no gaps, however short the lease.
+        gap = now_s - self._last_s > max(self._lease_s / 2, 4 * self.EVERY_S)
         self._last_s = now_s
         if gap or self._watching_since_s is None:
             self._watching_since_s = now_s
