@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from runtime.api import Ambiguous, Permanent, Retryable
+from runtime.core.breaker import DEFAULT_POLICY
 from runtime.core.errors import InputRefused, ManifestWidens
 from runtime.core.states import State
 from runtime.examples.aftersales.agents import Request, aftersales, currency_question
@@ -196,7 +197,7 @@ def test_a_breaker_parks_a_task_without_spending_attempts() -> None:
     )
 
     assert path.outcome == "succeeded"
-    assert path.slept_s >= 30, "the breaker opened after five failures and rested"
+    assert path.slept_s >= DEFAULT_POLICY.open_s, "it opened after five failures and rested"
 
 
 def test_people_decide_by_tool_by_kind_or_not_at_all() -> None:
