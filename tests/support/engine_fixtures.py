@@ -17,8 +17,9 @@ from tests.support.engine import Site
 from tests.support.engine_agents import agents
 from tests.support.engine_agents.hands import TABLES
 from tests.support.engine_diary import Diary
+from tests.support.engine_programs import Programs
 
-__all__ = ["desk", "diary", "shop", "shop_process", "site"]
+__all__ = ["desk", "diary", "programs", "shop", "shop_process", "site"]
 
 APPS = agents.__name__.rpartition(".")[0]
 PROJECT = Path(__file__).resolve().parents[2]
@@ -80,3 +81,15 @@ def desk(shop: ShopProcess) -> Iterator[ShopDesk]:
         hands_on.clear_faults()
         yield hands_on
         hands_on.clear_faults()
+
+
+@pytest.fixture
+def programs(site: Site, tmp_path: Path) -> Iterator[Programs]:
+    """Real `manage.py` processes; they end with the test."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    started = Programs(site, folder)
+    try:
+        yield started
+    finally:
+        started.end()
