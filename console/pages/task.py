@@ -134,7 +134,8 @@ def _parts(request: HttpRequest, found: TaskDetail) -> dict[str, Any]:
 
 def _why(found: TaskDetail) -> str:
     try:
-        return api.why(found.id).sentence
+        # It begins with who did it, where somebody did.
+        return api.why(found.id).sentence.removeprefix("human:")
     except SignalboxError as error:
         return str(error)
 

@@ -18,5 +18,6 @@ export function attachDialog(element) {
   });
   element.addEventListener("close", () => {
     element.querySelector("#dialog").replaceChildren();
+    element.querySelector("[data-toasts]").replaceChildren();
   });
 }

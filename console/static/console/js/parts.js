@@ -12,22 +12,41 @@ export async function fetchPart(url) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-/** Put a fresh element in place of an old one; the parts around the focus are changed, not it. */
+/**
+ * Put a fresh element in place of an old one. Around the focus only what differs is changed; a field
+ * that somebody types in is left alone; a link or button that changed keeps the focus.
+ */
 export function put(old, fresh) {
   if (old.isEqualNode(fresh)) return old;
-  if (!isHeld(old)) {
-    keepOpen(old, fresh);
-    const taken = document.adoptNode(fresh);
-    old.replaceWith(taken);
-    window.htmx?.process(taken);
-    taken.dispatchEvent(new CustomEvent("signalbox:fresh", { bubbles: true }));
-    return taken;
-  }
-  if (old === document.activeElement || old.tagName !== fresh.tagName) return old;
-  copyAttributes(old, fresh);
+  const focus = document.activeElement;
+  if (focus === document.body || !old.contains(focus)) return replace(old, fresh);
+  if (focus.matches("input, textarea, select")) return old;
   const [mine, theirs] = [[...old.children], [...fresh.children]];
-  if (mine.length === theirs.length) mine.forEach((child, at) => put(child, theirs[at]));
-  return old;
+  if (old !== focus && old.tagName === fresh.tagName && mine.length === theirs.length) {
+    copyAttributes(old, fresh);
+    mine.forEach((child, at) => put(child, theirs[at]));
+    return old;
+  }
+  const taken = replace(old, fresh);
+  (counterpart(taken, focus) ?? taken).focus({ preventScroll: true });
+  return taken;
+}
+
+function replace(old, fresh) {
+  keepOpen(old, fresh);
+  const taken = document.adoptNode(fresh);
+  old.replaceWith(taken);
+  window.htmx?.process(taken);
+  taken.dispatchEvent(new CustomEvent("signalbox:fresh", { bubbles: true }));
+  return taken;
+}
+
+/** Find what took the place of the element that had the focus. */
+function counterpart(root, focus) {
+  const focusable = "a[href], button, summary, [tabindex]";
+  const found = [...(root.matches(focusable) ? [root] : []), ...root.querySelectorAll(focusable)];
+  const same = (one) => one.textContent === focus.textContent;
+  return found.find(same) ?? found[0];
 }
 
 /** Put every child of a fetched document that has an id in place of the one with that id. */
@@ -36,11 +55,6 @@ export function putAll(fetched) {
     const old = fresh.id && document.getElementById(fresh.id);
     if (old) put(old, fresh);
   }
-}
-
-function isHeld(element) {
-  const focus = document.activeElement;
-  return focus !== document.body && element.contains(focus);
 }
 
 function keepOpen(old, fresh) {

@@ -9,7 +9,9 @@ export function toast(said, retry = null) {
   element.append(words);
   // What asks for an action stays until it is taken; what only tells goes by itself.
   element.append(retry ? button("Try again", () => retry()) : "", button("Close"));
-  document.getElementById("toasts").replaceChildren(element);
+  // What lies behind an open dialog cannot be reached: then it is said inside.
+  const place = document.querySelector("dialog[open] [data-toasts]") ?? document.getElementById("toasts");
+  place.replaceChildren(element);
   if (!retry) window.setTimeout(() => element.remove(), SHOWN_MS);
 
   function button(label, then = () => {}) {

@@ -1,0 +1,1 @@
+"""Agents that exist for the browser tests only."""
