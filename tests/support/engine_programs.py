@@ -104,7 +104,7 @@ class Programs:
 
 @contextmanager
 def servers_of_our_own(data_dir: Path) -> Iterator[embedded.Services]:
-    """Start servers that nobody else uses, and have this process use them meanwhile."""
+    """Start servers that nobody else uses, with every table."""
     environ = {name: text for name, text in os.environ.items() if name not in _ADDRESSES}
     with embedded.ensure({**environ, "SIGNALBOX_DATA_DIR": str(data_dir)}) as services:
         at = {**environ, **services.environ()}
@@ -118,11 +118,17 @@ def servers_of_our_own(data_dir: Path) -> Iterator[embedded.Services]:
         with psycopg.connect(at["DATABASE_URL"], autocommit=True) as raw:
             for statement in TABLES:
                 raw.execute(statement.encode())
-        kept = _use(_settings_of(at["DATABASE_URL"]))
-        try:
-            yield services
-        finally:
-            _use(kept)
+        yield services
+
+
+@contextmanager
+def used(services: embedded.Services) -> Iterator[None]:
+    """Have this process use other servers meanwhile."""
+    kept = _use(_settings_of(services.environ()["DATABASE_URL"]))
+    try:
+        yield
+    finally:
+        _use(kept)
 
 
 _ADDRESSES = {"DATABASE_URL", "DATABASE_DIRECT_URL", "VALKEY_URL", "BROKER_URL"}

@@ -302,6 +302,15 @@ def kill_worker(diary: str) -> None:
 
 
 @tool(effect="read", timeout_s=10)
+def kill_twice(diary: str) -> str:
+    """Kill the process it runs in, twice."""
+    if Diary(diary).count("killed") < 2:
+        Diary(diary).note("killed")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "behaves"
+
+
+@tool(effect="read", timeout_s=10)
 async def kill_worker_async(diary: str) -> None:
     """Kill the process it runs in, after a moment on the loop."""
     Diary(diary).note("killed")
@@ -361,6 +370,7 @@ MANNERS = (
     zoo_write,
     kill_worker,
     kill_worker_async,
+    kill_twice,
     dwell,
     until_cancelled,
 )
