@@ -27,7 +27,7 @@ class Page:
             "headers": headers,
             "subprotocols": [],
         }
-        self._wire = ApplicationCommunicator(application, scope)
+        self._wire: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]
 
     async def open(self) -> bool:
         """Connect; False if it was refused."""

@@ -324,12 +324,17 @@ def test_signing_out_closes_the_sockets_of_that_session_only(operator: Client) -
     asyncio.run(scene())
 
 
+def _disable(user: User) -> None:
+    user.is_active = False
+    user.save()
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
         (lambda user: user.groups.clear(), names.NOT_ALLOWED),
         (lambda _user: Group.objects.get(name="operator").permissions.clear(), names.NOT_ALLOWED),
-        (lambda user: (setattr(user, "is_active", False), user.save()), names.SIGNED_OUT),
+        (_disable, names.SIGNED_OUT),
         (lambda user: user.delete(), names.SIGNED_OUT),
     ],
     ids=["role lost", "role changed", "disabled", "deleted"],
@@ -337,13 +342,13 @@ def test_signing_out_closes_the_sockets_of_that_session_only(operator: Client) -
 def test_losing_a_right_closes_all_sockets_of_the_account(
     change: Callable[[User], Any], code: int, operator: Client
 ) -> None:
-    user = User.objects.get(username="operator")
+    user, task_id = User.objects.get(username="operator"), _submit()
 
     async def scene() -> None:
         socket = _socket(operator)
         await socket.open()
-        await _watch(socket, {})
-        await socket.hear(lambda news: news)
+        await _watch(socket, {task_id: 0})
+        await socket.hear(_seq_of(task_id))
         await _in_thread(lambda: change(user))
         assert await socket.closed() == code
 

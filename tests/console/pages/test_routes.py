@@ -167,6 +167,13 @@ def test_unknown_things_answer_alike_whatever_they_are_called(operator: Client) 
         assert b"There is nothing at this address" in answer.content
 
 
+def test_a_stranger_who_is_lost_sees_nothing_of_the_console(client: Client) -> None:
+    answer = client.get("/no-such-page/")
+
+    assert answer.status_code == 404
+    assert b"Sign out" not in answer.content
+
+
 def test_every_page_says_how_browsers_are_to_treat_it(
     operator: Client, addresses: dict[str, str]
 ) -> None:

@@ -120,9 +120,9 @@ def test_new_tasks_are_counted_as_the_filter_lets_them_through(
     submitted(title="The blue one")
     submitted(title="The red one")
 
-    everything = operator.get("/tasks/news/", {"newest": newest})
-    blue = operator.get("/tasks/news/", {"newest": newest, "q": "blue"})
-    nothing = operator.get("/tasks/news/", {"newest": newest, "state": "done"})
+    everything = operator.get("/tasks/news/", {"newest": str(newest)})
+    blue = operator.get("/tasks/news/", {"newest": str(newest), "q": "blue"})
+    nothing = operator.get("/tasks/news/", {"newest": str(newest), "state": "done"})
 
     assert b"2 new" in everything.content
     assert b"1 new" in blue.content
