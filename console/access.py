@@ -35,6 +35,8 @@ class Permission(StrEnum):
     """Decide it."""
     VIEW_WORKERS = "view_workers"
     """Read workers, queues and what was given up."""
+    VIEW_METRICS = "view_metrics"
+    """Read the numbers of the whole installation, across its namespaces."""
     MANAGE_TOKENS = "manage_tokens"
     """Create and revoke API tokens of other accounts."""
     MANAGE_PEOPLE = "manage_people"
@@ -51,7 +53,14 @@ class Role(StrEnum):
 
 #: Need no grant, so no role names them.
 UNGRANTED = frozenset({Permission.PUBLIC, Permission.SIGNED_IN})
-_VIEW = frozenset({Permission.VIEW_TASKS, Permission.VIEW_REVIEWS, Permission.VIEW_WORKERS})
+_VIEW = frozenset(
+    {
+        Permission.VIEW_TASKS,
+        Permission.VIEW_REVIEWS,
+        Permission.VIEW_WORKERS,
+        Permission.VIEW_METRICS,
+    },
+)
 _OPERATE = _VIEW | {Permission.SUBMIT_TASKS, Permission.ACT_ON_TASKS, Permission.DECIDE_REVIEWS}
 GRANTS: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEW,

@@ -5,6 +5,7 @@ is decided here by `console.access.allowed`.
 """
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Final
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -13,6 +14,7 @@ from django.shortcuts import render, resolve_url
 from django.urls import ResolverMatch
 
 from console.access import Permission, allowed, declared
+from console.tokens import TokenRefused, bearer_in
 
 #: Whose operations declare and check permissions themselves, by the namespace of their routes.
 CHECK_THEMSELVES: Final = frozenset({"api"})
@@ -57,6 +59,8 @@ class AccessMiddleware(LoginRequiredMiddleware):
         if _checks_itself(match):
             return None
         permission = permission_of(view_func, match.view_name)
+        if "Authorization" in request.headers and getattr(view_func, "takes_tokens", False):
+            return _refused(request, permission)
         if permission is not None and allowed(request.user, permission):
             return None
         if permission is None or request.user.is_authenticated:
@@ -71,6 +75,28 @@ class AccessMiddleware(LoginRequiredMiddleware):
         response = HttpResponse(status=401)
         response["HX-Redirect"] = resolve_url(self.get_login_url(view_func))
         return response
+
+
+def takes_tokens[F: Callable[..., Any]](view: F) -> F:
+    """Let programs open a view that is no part of the API, with a token for all namespaces."""
+    view.takes_tokens = True  # type: ignore[attr-defined]
+    return view
+
+
+def _refused(request: HttpRequest, permission: Permission | None) -> HttpResponse | None:
+    """Let the bearer of a token through, or refuse: it never rides on a session beside it."""
+    try:
+        bearer = bearer_in(request.headers["Authorization"])
+    except TokenRefused as refused:
+        return _plain(str(refused), 401)
+    if permission is not None and allowed(bearer, permission) and bearer.namespaces is None:
+        return None
+    return _plain("This token, or its account, may not read what concerns all namespaces.", 403)
+
+
+def _plain(text: str, status: int) -> HttpResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    return HttpResponse(f"{text}\n", content_type="text/plain", status=status, headers=headers)
 
 
 def is_fragment(request: HttpRequest) -> bool:

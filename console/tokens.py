@@ -40,6 +40,7 @@ class Scope(StrEnum):
     REVIEWS_READ = "reviews:read"
     REVIEWS_DECIDE = "reviews:decide"
     WORKERS_READ = "workers:read"
+    METRICS_READ = "metrics:read"
 
 
 OPENS: Final[dict[Scope, frozenset[Permission]]] = {
@@ -48,6 +49,7 @@ OPENS: Final[dict[Scope, frozenset[Permission]]] = {
     Scope.REVIEWS_READ: frozenset({Permission.VIEW_REVIEWS}),
     Scope.REVIEWS_DECIDE: frozenset({Permission.DECIDE_REVIEWS}),
     Scope.WORKERS_READ: frozenset({Permission.VIEW_WORKERS}),
+    Scope.METRICS_READ: frozenset({Permission.VIEW_METRICS}),
 }
 
 
@@ -196,6 +198,18 @@ def bearer_of(token: str) -> Bearer:
         ApiToken.objects.filter(_stale(), pk=row.pk).update(last_used_at=DatabaseNow())
     known = frozenset(Scope(scope) for scope in row.scopes if scope in set(Scope))
     return Bearer(row.user, row.name, known, frozenset(row.namespaces) or None)
+
+
+def bearer_in(header: str) -> Bearer:
+    """Recognise the token in an `Authorization` header.
+
+    Raises:
+        TokenRefused: It holds none, or one that is not valid.
+    """
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer":
+        raise TokenRefused
+    return bearer_of(token.strip())
 
 
 def owner_of(token: str) -> str:

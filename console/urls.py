@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from console.guard import OF_OTHERS
 from console.http import api
 from console.http.health import healthz, readyz
+from console.metrics import metrics
 from console.pages import home, personal, reviews, signing, task, task_list, workers
 
 
@@ -27,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("", home.home, name="home"),
     path("signed-in/", home.signed_in, name="signed_in"),
     path("tasks/", task_list.task_list, name="tasks"),

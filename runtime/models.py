@@ -74,7 +74,7 @@ class Task(models.Model):
 
     ``owner`` and ``epoch`` are the lease: the epoch is the fence and only grows.  ``parked_as``
     repeats the state while nobody holds the task, so that live states can be counted from an index
-    that steps never touch.
+    that steps never touch.  ``counted`` says that the ended task is in the buckets and totals.
     """
 
     id = models.UUIDField(primary_key=True)
@@ -98,6 +98,7 @@ class Task(models.Model):
     hinted_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=DatabaseNow())
     finished_at = models.DateTimeField(null=True)
+    counted = models.BooleanField(db_default=False)
     parked_as = models.GeneratedField(
         expression=models.Case(models.When(owner__isnull=True, then="state")),
         output_field=models.TextField(null=True),
@@ -157,6 +158,12 @@ class Task(models.Model):
                 condition=Q(parked_as__isnull=False),
             ),
             models.Index(fields=["namespace", "agent", "id"], name="task_agent"),
+            # What has ended and is not in the totals yet; empty but for a moment.
+            models.Index(
+                fields=["finished_at"],
+                name="task_uncounted",
+                condition=Q(finished_at__isnull=False, counted=False),
+            ),
         ]
 
 
@@ -411,6 +418,7 @@ class Worker(models.Model):
     lock_seen_since = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     death = models.TextField(null=True)
+    counted = models.BooleanField(db_default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -426,6 +434,11 @@ class Worker(models.Model):
                 fields=["id"],
                 name="worker_living",
                 condition=Q(state__in=["running", "draining"]),
+            ),
+            models.Index(
+                fields=["id"],
+                name="worker_uncounted",
+                condition=Q(state__in=_GONE, counted=False),
             ),
         ]
 
@@ -443,11 +456,13 @@ class Refusal(models.Model):
     operation_id = models.TextField(null=True)
     evidence = models.TextField(null=True)
     at = models.DateTimeField(db_default=DatabaseNow())
+    counted = models.BooleanField(db_default=False)
 
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["task_id", "id"], name="refusal_of_task"),
             models.Index(fields=["worker_id", "id"], name="refusal_of_worker"),
+            models.Index(fields=["id"], name="refusal_uncounted", condition=Q(counted=False)),
         ]
 
 
@@ -551,3 +566,30 @@ class Pulse(models.Model):
 
     name = models.TextField(primary_key=True)
     at = models.DateTimeField()
+
+
+class Bucket(models.Model):
+    """What happened within one minute, counted by kind and label; kept for some months.
+
+    ``label`` is a JSON list of the words that tell the counts of one kind apart.
+    """
+
+    pk = models.CompositePrimaryKey("minute", "namespace", "kind", "label")
+    minute = models.DateTimeField()
+    namespace = models.TextField(default=DEFAULT_NAMESPACE)
+    kind = models.TextField()
+    label = models.TextField()
+    count = models.BigIntegerField()
+    sum = models.FloatField(default=0)
+
+
+class Total(models.Model):
+    """The same since the beginning; it only grows."""
+
+    pk = models.CompositePrimaryKey("namespace", "kind", "label")
+    namespace = models.TextField(default=DEFAULT_NAMESPACE)
+    kind = models.TextField()
+    label = models.TextField()
+    count = models.BigIntegerField()
+    sum = models.FloatField(default=0)
+    last_at = models.DateTimeField()

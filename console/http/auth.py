@@ -14,7 +14,7 @@ from ninja.utils import check_csrf
 
 from console.access import Permission, Principal, allowed
 from console.http.problems import CsrfFailed, Lacks, OutOfReach, Unauthenticated
-from console.tokens import OPENS, Bearer, TokenRefused, bearer_of
+from console.tokens import OPENS, bearer_in
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
@@ -117,20 +117,13 @@ def recognise(request: HttpRequest) -> Caller:
         CsrfFailed: A session, and a request that its person's pages did not send.
     """
     if "Authorization" in request.headers:
-        bearer = _bearer(request.headers["Authorization"])
+        bearer = bearer_in(request.headers["Authorization"])
         return Caller(bearer, bearer.user, bearer.name, bearer.namespaces)
     user = request.user
     if not (user.is_authenticated and user.is_active):
         raise Unauthenticated
     _check_own(request)
     return Caller(cast("Principal", user), user, None, None)
-
-
-def _bearer(header: str) -> Bearer:
-    scheme, _, token = header.partition(" ")
-    if scheme.lower() != "bearer":
-        raise TokenRefused
-    return bearer_of(token.strip())
 
 
 def _check_own(request: HttpRequest) -> None:

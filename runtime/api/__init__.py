@@ -6,6 +6,7 @@ Every function is one transaction, takes keywords, and gives frozen rows.  Error
 
 from runtime.api.account import NotPermitted, account, act_as
 from runtime.api.acting import cancel, decide, pause, resume, retry
+from runtime.api.measuring import Measure, measure
 from runtime.api.operating import (
     Dead,
     DeadLetter,
@@ -74,6 +75,7 @@ __all__ = [
     "EffectView",
     "EventView",
     "Manifest",
+    "Measure",
     "NotPermitted",
     "NothingToRequeue",
     "Page",
@@ -105,6 +107,7 @@ __all__ = [
     "effects",
     "events",
     "get_agent",
+    "measure",
     "observe",
     "pause",
     "queues",

@@ -1,4 +1,4 @@
-"""The sweep: buries dead workers, calls out due tasks, hears unheard commands.
+"""The sweep: buries dead workers, calls out due tasks, hears unheard commands, counts the ended.
 
 A process of its own; two may run at once, because every statement skips what another has locked.
 It decides nothing about a task.
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from runtime.engine import levers
 from runtime.engine.ports import CrashPoint, Ports
-from runtime.store import artifacts, claims, leases, pulse
+from runtime.store import artifacts, claims, counting, leases, pulse
 from runtime.store.session import AGAIN, LOST, execute, forget_connection
 
 _LOG = logging.getLogger("runtime.sweep")
@@ -38,6 +38,7 @@ class Sweep:
     EVERY_S = 0.5
     AGAIN_S = 5.0
     BEAT_EVERY = 4
+    COUNTS_AT_MOST = 20
     COLLECT_EVERY = 600
     COLLECT_AFTER_S = 86_400.0
 
@@ -80,10 +81,12 @@ class Sweep:
         called = self._call_out()
         heard = self._hear()
         if self._rounds % self.BEAT_EVERY == 0:
+            self._count()
             pulse.beat(pulse.SWEEP)
         self._rounds += 1
         if self._rounds % self.COLLECT_EVERY == 0:
             artifacts.collect(self.COLLECT_AFTER_S)
+            counting.forget_old()
         self._ports.crash(CrashPoint.AFTER_SWEEP)
         return Swept(dead, freed, called, heard)
 
@@ -116,6 +119,12 @@ class Sweep:
                 self._ports.hints.work(queue, task_id)
                 called += 1
         return called
+
+    def _count(self) -> None:
+        """Enter what has ended into the totals; what does not fit waits for a later round."""
+        for _ in range(self.COUNTS_AT_MOST):
+            if counting.count() == 0:
+                return
 
     def _hear(self) -> int:
         """Obey commands of paused tasks that the process which took them could not carry out."""

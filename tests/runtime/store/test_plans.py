@@ -13,12 +13,14 @@ from runtime.core.states import State
 from runtime.engine import sweep
 from runtime.store import (
     claims,
+    counting,
     facts,
     health,
     inbox,
     journal,
     leases,
     ledger,
+    measures,
     queries,
     reviews,
     session,
@@ -155,6 +157,8 @@ SWEEP: dict[str, Callable[[], object]] = {
     "find a suspect": lambda: claims.find_suspect([work.QUEUE, "other"], [work.AGENT]),
     "bury": lambda: leases.bury(watching=True),
     "hear": sweep._unheard,
+    "count": counting.count,
+    "forget old counts": counting.forget_old,
 }
 WORKER: dict[str, Callable[[], object]] = {
     "renew": lambda: leases.renew(NOBODY, 15, held=0, memory_mb=0, state="running"),
@@ -222,6 +226,21 @@ PEOPLE: dict[str, Callable[[UUID], object]] = {
 @pytest.mark.parametrize("name", PEOPLE)
 def test_what_people_look_at_reads_no_table_whole(crowd: UUID, name: str) -> None:
     check(lambda: PEOPLE[name](crowd))
+
+
+MEASURES: dict[str, Callable[[], object]] = {
+    "totals": measures.totals,
+    "living tasks": measures.live,
+    "backlogs": measures.backlogs,
+    "workers": measures.workers,
+    "open reviews": measures.open_reviews,
+    "open breakers": measures.open_breakers,
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_measuring_reads_no_table_whole(crowd: UUID, name: str) -> None:
+    check(MEASURES[name])
 
 
 def test_taking_eight_from_a_long_backlog_touches_few_pages(crowd: UUID) -> None:
