@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runtime.api import SignalboxError, WrongUsage
+from runtime.core.errors import clean_text
 from runtime.core.plain import jsonable
 
 CHANNEL = "cli"
@@ -75,6 +76,9 @@ class SignalboxCommand(BaseCommand):
         """Run the method that the arguments chose."""
         # Django redirects its own stream; what is printed belongs to whoever reads us.
         self.as_json: bool = options.get("json", False)
+        for name, value in options.items():
+            if isinstance(value, str) and clean_text(value) != value:
+                raise Unusable(name, "it is not valid UTF-8")
         options["work"](options)
 
     # --- showing ---------------------------------------------------------------------------------

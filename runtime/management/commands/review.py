@@ -50,7 +50,7 @@ class Command(SignalboxCommand):
                     item.kind,
                     base.span(item.waits_s),
                     item.decision or item.status,
-                    base.plain(item.question or item.why),
+                    base.plain(base.short(item.question or item.why)),
                 )
             console.print(rows if found else "Nothing waits for a person.")
 

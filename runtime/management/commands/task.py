@@ -220,6 +220,8 @@ class Command(SignalboxCommand):
 
     def pull(self, lever: Callable[..., api.TaskView], options: dict[str, Any]) -> None:
         """Move one lever."""
+        if not options["reason"].strip():
+            raise base.Unusable("--reason", "it is empty; the reason is kept with the task")
         more: dict[str, Any] = {}
         if options.get("situation") is not None:
             more["situation"] = base.whole("--situation", options["situation"], least=1)

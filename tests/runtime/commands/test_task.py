@@ -255,3 +255,19 @@ def test_a_result_of_any_kind_is_printed(manage: Manage) -> None:
     result = done.json["task"]["result"]
     assert (result["n"], result["f"], result["b"]) == (str(2**60), "nan", {"bytes": "00"})
     assert manage("task", "show", task_id).status == 0
+
+
+@pytest.mark.parametrize("lever", ["pause", "cancel"])
+def test_a_lever_with_an_empty_reason_is_refused(manage: Manage, lever: str) -> None:
+    done = manage("task", lever, str(submit()), "--reason", " ")
+
+    assert (done.status, done.out) == (2, "")
+    assert "--reason cannot be used" in done.err
+
+
+def test_an_argument_that_is_no_text_is_refused_in_one_sentence(manage: Manage) -> None:
+    """What a shell passes that is not UTF-8 arrives as lone surrogates."""
+    done = manage("task", "list", "--agent", "caf\udce9")
+
+    assert done.status == 2
+    assert done.err == "agent cannot be used: it is not valid UTF-8.\n"
