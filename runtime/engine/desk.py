@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from django.db import connection
 
@@ -48,6 +48,32 @@ class NotWritten(Exception):
         """Take the guard."""
         super().__init__(reason)
         self.reason = reason
+
+
+class _Planned(Sequence[c.Decided]):
+    """The calls of a stored plan, each read when asked for: a commit needs one of thousands."""
+
+    def __init__(self, calls: list[dict[str, Any]]) -> None:
+        self._calls = calls
+
+    @overload
+    def __getitem__(self, index: int) -> c.Decided: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[c.Decided]: ...
+    def __getitem__(self, index: int | slice) -> c.Decided | Sequence[c.Decided]:
+        if isinstance(index, slice):
+            return _Planned(self._calls[index])
+        call = self._calls[index]
+        return c.Decided(
+            tool=call["tool"],
+            effect=Effect(call["effect"]),
+            digest=call["digest"],
+            arguments=call["arguments"],
+            operation_id=call.get("operation_id"),
+        )
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
 
 @dataclass
@@ -131,16 +157,7 @@ class Desk:
     def _plan(self) -> Sequence[c.Decided]:
         if self.at.queue is None:
             return ()
-        return [
-            c.Decided(
-                tool=call["tool"],
-                effect=Effect(call["effect"]),
-                digest=call["digest"],
-                arguments=call["arguments"],
-                operation_id=call.get("operation_id"),
-            )
-            for call in self._event(self.at.queue.seq)["calls"]
-        ]
+        return _Planned(self._event(self.at.queue.seq)["calls"])
 
     # --- writing ---------------------------------------------------------------------------------
 
