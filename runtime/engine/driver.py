@@ -293,19 +293,25 @@ class Driver:
             raise PlanInvalid(why)
         return tool
 
-    def _missing(self, tool: AnyTool) -> str | None:
+    def _missing(self, tool: AnyTool) -> Steps[str | None]:
         """Say which precondition of a tool does not hold, or None."""
-        context = self.desk.context()
+        context, when = self.desk.context(), tool.when
         for name in tool.requires:
             if not context.succeeded(name):
                 return f"{tool.name} requires {name}, which has not succeeded in this task"
-        if tool.when is not None and not tool.when(context):
+        if when is None:
+            return None
+        outcome = yield OnThread(lambda: bool(when(context)), PLANNER_TIMEOUT_S)
+        if isinstance(outcome, Raised):
+            return f"the precondition of {tool.name} {_raised(outcome.error)}"
+        assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
+        if not outcome.value:
             return f"{tool.name} may not be called now: its precondition does not hold"
         return None
 
     def _first_attempt(self, tool: AnyTool, named: calls.Named) -> Steps[None]:
         """Make a call that was decided just now."""
-        missing = self._missing(tool)
+        missing = yield from self._missing(tool)
         if missing is not None:
             raise PlanInvalid(missing)
         call, decided = calls.fresh_call(self.desk, tool, named), named.decided
@@ -342,7 +348,7 @@ class Driver:
         if pending.dispatched:
             yield from self._recover(call)
             return
-        missing = self._missing(tool)
+        missing = yield from self._missing(tool)
         if missing is not None:
             self._write(c.Escalate(Kind.PLAN_INVALID, missing))
             return
@@ -609,7 +615,11 @@ def _said(error: BaseException) -> str:
     """Say what a planner did wrong."""
     if isinstance(error, SignalboxError):
         return str(error)
-    return f"the planner raised {type(error).__name__}: {safe_text(error)}"
+    return f"the planner {_raised(error)}"
+
+
+def _raised(error: BaseException) -> str:
+    return f"raised {type(error).__name__}: {safe_text(error)}"
 
 
 __all__ = ["Driver", "House"]

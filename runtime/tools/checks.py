@@ -101,8 +101,8 @@ def _person(tool: "AnyTool") -> Iterator[str]:
             yield f"approval {tool.approval!r} is not never, always, a function or like '2-of'"
     elif tool.approval is not None and not decides(tool.approval):
         yield "approval must be a text or a plain `def`"
-    if tool.when is not None and not decides(tool.when):
-        yield "when must be a plain `def`"
+    if tool.when is not None and not (decides(tool.when) and _takes_one(tool.when)):
+        yield "when must be a plain `def` of one value, the planner's context"
 
 
 def _by_effect(tool: "AnyTool") -> Iterator[str]:

@@ -178,6 +178,24 @@ def test_a_precondition_is_held_against_the_results(
     site.check(alone, planned)
 
 
+def test_a_precondition_that_raises_goes_to_a_person_with_its_words(
+    site: Site, diary: Diary
+) -> None:
+    step = {"call": "guarded_badly", "diary": str(diary)}
+    alone, planned = site.script(step), site.script({"calls": [step, step]})
+
+    site.worker()
+    site.settle(alone, planned)
+
+    for task in (alone, planned):
+        item = site.review(task)
+        assert item is not None
+        assert item[1] == "plan_invalid"
+        assert "the precondition of guarded_badly raised LookupError: no such" in item[2]
+    assert diary.count("paid") == 0
+    site.check(alone, planned)
+
+
 @pytest.mark.parametrize(
     ("name", "second", "asked"),
     [

@@ -210,6 +210,18 @@ def guarded(diary: str, *, operation_id: str) -> str:
     return operation_id
 
 
+def _cannot_tell(_context: Any) -> bool:
+    message = "no such\x00thing"
+    raise LookupError(message)
+
+
+@tool(effect="keyed", timeout_s=10, when=_cannot_tell)
+def guarded_badly(diary: str, *, operation_id: str) -> str:
+    """Write under a precondition that fails itself."""
+    Diary(diary).note("paid", operation_id=operation_id)
+    return operation_id
+
+
 @tool(effect="read", timeout_s=20, isolate=True)
 def apart(diary: str) -> int:
     """Tell the process it runs in."""
@@ -359,6 +371,7 @@ MANNERS = (
     pay_once,
     pay_often,
     guarded,
+    guarded_badly,
     apart,
     hang_apart,
     die_apart,
