@@ -29,6 +29,7 @@ class Spec:
         stage: Processes of a lower stage are stopped first.
         grace_s: Seconds it gets to end in good order.
         reloads: Whether it holds agents' modules, so that it starts anew when they change.
+        delay_s: Seconds that its first start waits, so that more urgent ones have the machine.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Spec:
     stage: int
     grace_s: float = 10.0
     reloads: bool = False
+    delay_s: float = 0.0
 
 
 class Child:

@@ -10,6 +10,8 @@ SHOP_VARIABLE = "SIGNALBOX_SHOP_URL"
 WEB, WORKER, SWEEP, SHOP = range(4)
 WEB_GRACE_S = 8.0
 WORKER_GRACE_S = 15.0
+#: People wait for the console, and its work begins with the workers.
+LATER_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,16 @@ class Wanted:
 
 
 def specs(wanted: Wanted) -> Iterator[Spec]:
-    """Name the processes; people wait for the web server, so it starts first."""
+    """Name the processes, the most urgent first."""
     address = ["--host", wanted.host, "--port", str(wanted.port)]
     yield Spec("web", ["web", *address], WEB, WEB_GRACE_S, reloads=True)
     for number in range(1, wanted.processes + 1):
         arguments = ["worker", "--threads", str(wanted.threads)]
         yield Spec(f"worker-{number}", arguments, WORKER, WORKER_GRACE_S, reloads=True)
-    yield Spec("sweep", ["sweep"], SWEEP)
+    yield Spec("sweep", ["sweep"], SWEEP, delay_s=LATER_S)
     if wanted.shop_port is not None:
-        yield Spec("shop", ["shop", "--port", str(wanted.shop_port)], SHOP)
+        shop = ["shop", "--port", str(wanted.shop_port)]
+        yield Spec("shop", shop, SHOP, delay_s=LATER_S)
 
 
 def environ(ours: Mapping[str, str], services: Mapping[str, str], wanted: Wanted) -> dict[str, str]:

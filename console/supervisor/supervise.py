@@ -72,14 +72,20 @@ class Supervisor:
         with self._listening():
             _adopt_orphans()
             try:
-                for child in self.children:
-                    self._start(child)
+                self._start_all()
                 while not self._told and not self._printer.deserted:
                     self._wait()
                     self._tend()
                     self._look()
             finally:
                 self._stop()
+
+    def _start_all(self) -> None:
+        now_s = time.monotonic()
+        for child in self.children:
+            self._began_s[child.name] = now_s
+            self._again_at_s[child.name] = now_s + child.spec.delay_s
+        self._tend()
 
     # --- while all goes well ---------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from console import embedded
 from console.embedded.locks import alone
 from console.embedded.places import Places, make_data_dir
 from console.entry import migrate_once
-from console.signin import first_admin_link
 from console.supervisor import plan
 from console.supervisor.errors import AlreadyUp
 from console.supervisor.listening import answers, check_free, free_port
@@ -33,6 +32,8 @@ class Command(BaseCommand):
     help = "Run everything on this machine until Ctrl-C: services, console, workers, sweep, demo."
     # It asks for its services itself, once it is clear that it may start.
     needs_services = False
+    # They would load every page, which takes longer than all else here.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
@@ -69,7 +70,6 @@ class Command(BaseCommand):
         printer = Printer(sys.stdout, [spec.name for spec in specs])
         try:
             migrate_once()
-            link = first_admin_link(wanted.address)
         finally:
             connections.close_all()
         supervisor = Supervisor(
@@ -77,12 +77,12 @@ class Command(BaseCommand):
             plan.environ(os.environ, services.environ(), wanted),
             printer,
             Watch(folders_of(settings.SIGNALBOX_APPS)),
-            _announcement(wanted, printer, link),
+            _announcement(wanted, printer),
         )
         supervisor.run()
 
 
-def _announcement(wanted: plan.Wanted, printer: Printer, link: str | None) -> Callable[[], None]:
+def _announcement(wanted: plan.Wanted, printer: Printer) -> Callable[[], None]:
     """Tell where the console is once it answers, and only once."""
     said = False
 
@@ -92,10 +92,21 @@ def _announcement(wanted: plan.Wanted, printer: Printer, link: str | None) -> Ca
             return
         said = True
         printer.say(f"the console is at {wanted.address} (Ctrl-C stops everything)")
+        link = _sign_in_link(wanted.address)
         if link:
             printer.say(f"the first administrator signs in once by this link: {link}")
 
     return announce
+
+
+def _sign_in_link(address: str) -> str | None:
+    # Loaded only now, with all pages, while nobody waits for us any more.
+    from console.signin import first_admin_link
+
+    try:
+        return first_admin_link(address)
+    finally:
+        connections.close_all()
 
 
 def _processes(text: str) -> int:
