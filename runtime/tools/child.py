@@ -67,8 +67,8 @@ def run_isolated(  # noqa: PLR0913 - one call, named parts
         environ: Taken from instead of this process's own; see `child_environment`.
 
     Raises:
-        Retryable: The tool said so, or the child could not be started or could not load the tool:
-            nothing was sent.
+        Retryable: The tool said so, or the child could not be started, could not load the tool or
+            did not come to the call: nothing was sent.
         Permanent: The tool said so.
         Ambiguous: The tool said so.
         ToolFailed: The tool raised anything else.
@@ -98,9 +98,13 @@ def run_isolated(  # noqa: PLR0913 - one call, named parts
         finally:
             _kill(process)
         # An answer that is complete counts, also when the deadline or a crash came right after it.
-        answer = _read(answered)
+        answer, begun = _read(answered), _has_begun(answered)
     if answer is not None:
         return _outcome(*answer)
+    if not begun:
+        what = "ended before" if ended else f"did not within {timeout_s:g} s come to"
+        message = f"The tool's child process {what} the call; nothing was sent."
+        raise Retryable(message)
     if not ended:
         message = f"The tool did not answer within {timeout_s:g} s; its process was killed."
         raise TimeoutError(message)
@@ -181,6 +185,11 @@ def _read(answered: IO[bytes]) -> tuple[dict[str, Any], str] | None:
     except ValueError:
         return None
     return (about, body.decode()) if len(body) == about["size"] else None
+
+
+def _has_begun(answered: IO[bytes]) -> bool:
+    """Tell whether the child came to the call: before that it writes nothing."""
+    return os.fstat(answered.fileno()).st_size > 0
 
 
 def _outcome(about: dict[str, Any], body: str) -> Any:

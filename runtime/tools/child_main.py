@@ -25,14 +25,14 @@ def main(request: dict[str, Any], answer_fd: int) -> NoReturn:
     """Serve one request and end the process, whatever threads the tool has left behind."""
     os.set_inheritable(answer_fd, False)  # noqa: FBT003 - the function takes it by position
     _die_with_the_worker(request["parent"], request["timeout_s"])
-    _write(answer_fd, *_serve(request))
+    _write(answer_fd, *_serve(request, answer_fd))
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     # Not sys.exit: exit handlers and forgotten threads must not take a given answer back.
     os._exit(0)
 
 
-def _serve(request: dict[str, Any]) -> tuple[dict[str, Any], str]:
+def _serve(request: dict[str, Any], answer_fd: int) -> tuple[dict[str, Any], str]:
     try:
         tool = _load(request["module"], request["tool"])
         arguments = tool.retype(request["arguments"])
@@ -41,6 +41,8 @@ def _serve(request: dict[str, Any]) -> tuple[dict[str, Any], str]:
         return {"kind": "retryable", "after_s": None}, text
     if request["operation_id"] is not None:
         arguments["operation_id"] = request["operation_id"]
+    # A blank before the answer: from here on nobody may believe that nothing was sent.
+    os.write(answer_fd, b" ")
     try:
         value = tool.function(**arguments)
     except BaseException as error:  # noqa: BLE001 - sys.exit() in a tool is a failure like others

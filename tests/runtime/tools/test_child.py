@@ -154,6 +154,11 @@ def test_a_tool_that_cannot_be_loaded_was_not_called_so_it_may_be_tried_again() 
         run(renamed, status=0)
 
 
+def test_a_child_that_did_not_come_to_the_call_in_time_has_sent_nothing() -> None:
+    with pytest.raises(Retryable, match="nothing was sent"):
+        run(examples.charge, timeout_s=0.001, amount=5)
+
+
 def test_stored_arguments_that_no_longer_fit_are_found_before_the_call() -> None:
     with pytest.raises(Retryable, match="status: missing"):
         run_isolated(examples.leave, {}, operation_id="op", timeout_s=30, environ=PLAIN)
