@@ -13,7 +13,7 @@ from tests.support.engine_programs import Programs
 def test_a_stopped_worker_process_finds_its_task_in_other_hands_and_leaves_it_there(
     site: Site, diary: Diary, programs: Programs
 ) -> None:
-    """Hazard LD-01: the second claim has a higher epoch, and the first holder writes nothing more."""
+    """Hazard LD-01: the second claim has a higher epoch, the first holder writes nothing more."""
     write = {"call": "gated_write", "diary": str(diary), "gate": "middle"}
     pay = {"call": "pay", "diary": str(diary), "to": "a", "cents": 1}
     task = site.script({"call": "echo", "value": 1}, write, pay)
@@ -47,7 +47,7 @@ def test_a_late_result_is_kept_as_evidence(site: Site, diary: Diary) -> None:
 
     old.signal(signal.SIGSTOP)
     site.worker()
-    site.eventually(lambda: site.sweep() and diary.count("written") == 2)
+    site.sweep_until(lambda: diary.count("written") == 2)
     diary.open("middle")
     site.settle(task)
     old.signal(signal.SIGCONT)
@@ -118,7 +118,7 @@ def test_a_worker_whose_row_is_gone_loses_its_tasks_and_begins_anew(
 
     execute("DELETE FROM runtime_worker")
     site.worker()
-    site.eventually(lambda: site.sweep() and diary.count("entered") == 2)
+    site.sweep_until(lambda: diary.count("entered") == 2)
     diary.open("middle")
     site.settle(task)
     later = site.script({"call": "echo", "value": 1}, queue="second")
@@ -145,13 +145,29 @@ def test_a_worker_restarted_on_the_same_host_does_not_keep_the_dead_ones_tasks_a
     assert site.count("SELECT count(DISTINCT id) FROM runtime_worker") == 2
 
 
+def test_workers_that_race_for_the_same_tasks_claim_each_once(site: Site, diary: Diary) -> None:
+    """Hazard LD-03: one claim succeeds, for the others the doorbell was a false alarm."""
+    for _ in range(3):
+        site.worker()
+    living = "SELECT count(*) FROM runtime_worker WHERE state = 'running'"
+    site.eventually(lambda: site.count(living) == 3)
+
+    pay = {"call": "pay", "diary": str(diary), "to": "a", "cents": 1}
+    tasks = [site.script({"call": "echo_async", "value": n}, pay) for n in range(30)]
+    site.settle(*tasks)
+
+    assert {row.epoch for row in site.rows(tasks)} == {1}
+    assert diary.count("paid") == 30
+    site.check(*tasks)
+
+
 def test_an_idle_worker_that_woke_up_late_works_on_as_another_incarnation(site: Site) -> None:
     worker = site.worker()
     alive = "SELECT count(*) FROM runtime_worker WHERE state = %s"
     site.eventually(lambda: site.count(alive, "running"))
 
     worker.signal(signal.SIGSTOP)
-    site.eventually(lambda: site.sweep() and site.count(alive, "dead"))
+    site.sweep_until(lambda: site.count(alive, "dead"))
     worker.signal(signal.SIGCONT)
     site.eventually(lambda: site.count(alive, "running"))
     task = site.script({"call": "echo", "value": 1})

@@ -360,6 +360,15 @@ class Site:
             self._sweep = Sweep(self._ports, LEASE_S)
         return self._sweep.run_once()
 
+    def sweep_until[T](self, probe: Callable[[], T]) -> T:
+        """Sweep again and again until the probe's answer is true."""
+
+        def swept() -> T:
+            self.sweep()
+            return probe()
+
+        return eventually(swept)
+
     def end(self) -> None:
         """End every process of the test."""
         for child in self.forks:
