@@ -4,6 +4,7 @@ from typing import Any
 
 from runtime.api import Agent, Plan, tool
 from runtime.tools.context import ToolContext
+from runtime.tools.registry import AnyTool
 
 RETRY = {"attempts": 3, "first_s": 0.01, "factor": 1.0, "cap_s": 3600.0}
 UNKNOWN = "the real one must not be called"
@@ -69,7 +70,7 @@ async def add(numbers: list[int], *, ctx: ToolContext) -> Any:
     return {"sum": sum(numbers), "attempt": ctx.attempt, "before": ctx.progress}
 
 
-TOOLS = [look, peek, note, pay, pay_soon, label, mail, close, add]
+TOOLS: list[AnyTool] = [look, peek, note, pay, pay_soon, label, mail, close, add]
 
 
 def plan(context: Any) -> Any:
@@ -90,7 +91,8 @@ def _calls(step: Any) -> Any:
     match step:
         case {"all": names}:
             return Plan.calls([(name, {"order_id": "A1"}) for name in names])
-        case {"call": name, **arguments}:
+        case {"call": name}:
+            arguments = {key: value for key, value in step.items() if key != "call"}
             return Plan.call(name, **{"order_id": "A1", **arguments})
         case {"add": numbers}:
             return Plan.call(add, numbers=numbers)

@@ -83,7 +83,7 @@ def test_the_inputs_of_a_submit_are_checked_as_a_submit_checks_them() -> None:
         run(aftersales, {"order_id": "A1"}, tools=SHOP)
     with pytest.raises(ManifestWidens):
         run(aftersales, INPUT, tools=SHOP, manifest={"limits": {"writes": 9}})
-    assert Request.model_validate(INPUT)
+    Request.model_validate(INPUT)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_failed_assertion_in_a_script_fails_the_test_and_is_not_retried() -> N
 def test_names_that_the_agent_does_not_know_are_named() -> None:
     for argument in ({"tools": {"lok": 1}}, {"checks": {"lok": 1}}, {"crash_at": "lok"}):
         with pytest.raises(UnknownName, match=r"'lok'.*look"):
-            run(errands, do("look"), **argument)  # type: ignore[arg-type]
+            run(errands, do("look"), **argument)
 
 
 def test_what_has_no_meaning_is_refused_in_a_sentence() -> None:
