@@ -109,7 +109,7 @@ WIDE: Final = Layout(
 )
 TALL: Final = Layout(
     "tall",
-    (314, 560),
+    (326, 560),
     {
         S.INITIALIZED: Stop((84, 28), "right"),
         S.PLANNING: Stop((84, 88), "right"),
@@ -286,7 +286,7 @@ def _station(stop: Stop, state: S, visits: int, *, here: bool, paused: bool) -> 
     x, y = stop.at
     dx, dy, anchor = _LABELS[stop.side]
     if here:
-        dx, dy = dx + _HALO * (dx > 0), dy + _HALO * ((dy > _HALO) - (dy < 0))
+        dx, dy = dx + _HALO * (dx > 0) // 2, dy + _HALO * ((dy > _HALO) - (dy < 0))
     label = STATE_WORDS[state] + (f" ×{visits}" if visits > 1 else "")
     lamp = "paused" if paused else LAMP_OF_FAMILY[FAMILY_OF[state]]
     return Station(state, x, y, label, x + dx, y + dy, anchor, visits, here, lamp)
