@@ -22,7 +22,7 @@ TASKS = 40
 STEPS = 60
 
 type Tell = Callable[[str], None]
-type Standing = dict[UUID, int]
+type Held = dict[UUID, str]
 
 
 def measure_recovery(runs: int, threads: int, tell: Tell) -> dict[str, Any]:
@@ -62,8 +62,7 @@ def _one_killed(threads: int) -> float:
         victim = both[0]
         held = _held_by([victim.pid])
         began_s = _kill([victim])
-        interrupted = _standing(held)
-        took_s = _wait_until_moved(interrupted, len(held)) - began_s
+        took_s = _wait_until_moved(held, len(held)) - began_s
         wait_until_done(tasks)
         return took_s
     finally:
@@ -77,10 +76,9 @@ def _all_killed(threads: int) -> tuple[float, float]:
         tasks = _under_way(both)
         held = _held_by([worker.pid for worker in both])
         began_s = _kill(both)
-        interrupted = _standing(held)
         running += [start_worker(threads) for _ in both]
-        first_s = _wait_until_moved(interrupted, 1) - began_s
-        last_s = _wait_until_moved(interrupted, len(held)) - began_s
+        first_s = _wait_until_moved(held, 1) - began_s
+        last_s = _wait_until_moved(held, len(held)) - began_s
         wait_until_done(tasks)
         return first_s, last_s
     finally:
@@ -100,13 +98,14 @@ def _living(workers: "list[subprocess.Popen[bytes]]") -> int:
     return int(execute(text, ([worker.pid for worker in workers],))[0][0])
 
 
-def _held_by(pids: list[int]) -> list[UUID]:
+def _held_by(pids: list[int]) -> Held:
+    """Name the tasks in the hands of processes, each with its holder as its events have it."""
     rows = execute(
-        "SELECT t.id FROM runtime_task t JOIN runtime_worker w ON w.id = t.owner "
-        "WHERE w.state = 'running' AND w.pid = ANY(%s)",
+        "SELECT t.id, 'worker:' || w.id FROM runtime_task t JOIN runtime_worker w "
+        "ON w.id = t.owner WHERE w.state = 'running' AND w.pid = ANY(%s)",
         (pids,),
     )
-    return [row[0] for row in rows]
+    return dict(rows)
 
 
 def _kill(victims: "list[subprocess.Popen[bytes]]") -> float:
@@ -119,20 +118,15 @@ def _kill(victims: "list[subprocess.Popen[bytes]]") -> float:
     return began_s
 
 
-def _standing(tasks: list[UUID]) -> Standing:
-    """Read how far tasks have come; whoever held them is gone, so it is where they stopped."""
-    rows = execute("SELECT id, version FROM runtime_task WHERE id = ANY(%s)", (tasks,))
-    return dict(rows)
-
-
-def _wait_until_moved(interrupted: Standing, count: int) -> float:
-    """Wait until so many tasks are a step further; gives the monotonic clock."""
-
-    def moved() -> bool:
-        now = _standing(list(interrupted))
-        return sum(now[task] > version for task, version in interrupted.items()) >= count
-
-    _wait_until(moved)
+def _wait_until_moved(held: Held, count: int) -> float:
+    """Wait until so many tasks have an event of a later holder; gives the monotonic clock."""
+    text = (
+        "SELECT count(*) FROM unnest(%s::uuid[], %s::text[]) AS held (id, actor) "
+        "JOIN runtime_task t USING (id) WHERE EXISTS (SELECT 1 FROM runtime_event e "
+        "WHERE e.task_id = held.id AND e.seq = t.version "
+        "AND e.actor LIKE 'worker:%%' AND e.actor <> held.actor)"
+    )
+    _wait_until(lambda: execute(text, (list(held), list(held.values())))[0][0] >= count)
     return time.monotonic()
 
 
