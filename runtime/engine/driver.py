@@ -190,10 +190,13 @@ class Driver:
         attached: Attached | None = None,
         *,
         dispatches: bool = False,
+        keeps_deaths: bool = False,
     ) -> bool:
         """Decide a command and write it; False for an ending that the inbox held up."""
         decision = self.desk.decide(command)
-        written = self.desk.write(decision, attached or Attached(), dispatches=dispatches)
+        written = self.desk.write(
+            decision, attached or Attached(), dispatches=dispatches, keeps_deaths=keeps_deaths
+        )
         if written:
             self.after_commit()
         return written
@@ -442,8 +445,11 @@ class Driver:
         self._must_hold(call)
         begin = c.Begin(call.decided)
         attached = Attached(same_digest=call.same)
+        pending = self.desk.at.pending
+        # Sending it anew is no progress: a call that ends every worker must not go on for ever.
+        again = pending is not None and pending.dispatched
         try:
-            self._write(begin, attached, dispatches=True)
+            self._write(begin, attached, dispatches=True, keeps_deaths=again)
         except NotWritten as error:
             if error.reason == "lease":
                 self._must_hold(call)

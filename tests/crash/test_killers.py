@@ -11,6 +11,7 @@ from tests.support.engine_diary import Diary
 KILLERS: dict[str, dict[str, Any]] = {
     "a thread": {"call": "kill_worker"},
     "the loop": {"call": "kill_worker_async"},
+    "a write": {"call": "kill_worker_write"},
     "its planner": {"kill": ""},
 }
 
@@ -107,7 +108,7 @@ def test_the_neighbours_of_a_killer_succeed_and_none_is_suspected(
     fleet = Fleet(site, 2)
     fleet.settle(*killers, *neighbours, timeout_s=110)
 
-    assert [site.asks(killer) for killer in killers] == ["killed_worker"] * 3
+    assert [site.asks(killer) for killer in killers] == ["killed_worker"] * len(KILLERS)
     assert {row.state for row in site.rows(neighbours)} == {"terminated_success"}
     asked = "SELECT count(*) FROM runtime_review WHERE NOT task_id = ANY(%s)"
     assert site.count(asked, killers) == 0

@@ -322,6 +322,13 @@ def kill_twice(diary: str) -> str:
     return "behaves"
 
 
+@tool(effect="keyed", timeout_s=10)
+def kill_worker_write(diary: str, *, operation_id: str) -> None:
+    """Kill the process it runs in, with its intent written."""
+    Diary(diary).note("killed", operation_id=operation_id)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 @tool(effect="read", timeout_s=10)
 async def kill_worker_async(diary: str) -> None:
     """Kill the process it runs in, after a moment on the loop."""
@@ -382,6 +389,7 @@ MANNERS = (
     zoo,
     zoo_write,
     kill_worker,
+    kill_worker_write,
     kill_worker_async,
     kill_twice,
     dwell,
