@@ -92,15 +92,18 @@ def crowd(django_db_setup: None) -> Iterator[UUID]:
     """A hundred thousand tasks that wait for their time, on a connection of their own."""
     with sessions.session(autocommit=False) as raw:
         session.bind(raw)
-        session.run("create", tasks._params(work.new_task()))
-        execute(COPY, (TASKS,))
-        for statement in COPY_REST.split(";\n"):
-            execute(statement)
-        for table in plans.GROWING:
-            execute(f"ANALYZE {table}")
-        yield execute("SELECT id FROM runtime_task WHERE owner IS NULL LIMIT 1")[0][0]
-        session.bind(None)
-        raw.rollback()
+        try:
+            session.run("create", tasks._params(work.new_task()))
+            execute(COPY, (TASKS,))
+            for statement in COPY_REST.split(";\n"):
+                execute(statement)
+            for table in plans.GROWING:
+                execute(f"ANALYZE {table}")
+            yield execute("SELECT id FROM runtime_task WHERE owner IS NULL LIMIT 1")[0][0]
+        finally:
+            # Also when the crowd did not come together: nobody else may speak on its connection.
+            session.bind(None)
+            raw.rollback()
 
 
 def check(call: Callable[[], object], *, run: bool = False) -> list[Plan]:
