@@ -4,6 +4,7 @@ Pure: rows and events go in one after the other, sentences about what does not f
 does not grow with the journal.  ``runtime.store.verify`` feeds it from the database.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from uuid import UUID
@@ -141,11 +142,14 @@ class Audit:
         gone = _gone(passage.before, passage.after)
         if passage.before.pending is None and len(told) == 1:
             gone = gone or told  # a call that was never pending: decided and done in one event
-        for name in sorted({*told, *gone}):
-            if told.count(name) != gone.count(name):
+        had, due = Counter(told), Counter(gone)
+        if had == due:
+            return
+        for name in sorted(had.keys() | due.keys()):
+            if had[name] != due[name]:
                 self.says(
-                    f"call {name} has {told.count(name)} outcomes at event {passage.event.seq}, "
-                    f"where it should have {gone.count(name)}"
+                    f"call {name} has {had[name]} outcomes at event {passage.event.seq}, "
+                    f"where it should have {due[name]}"
                 )
 
     # --- the tables ------------------------------------------------------------------------------
