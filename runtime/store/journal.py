@@ -242,8 +242,9 @@ def _statement(shape: Shape) -> str:
             events += 1
         else:
             text.append(("\n" if name == "events_end" else "") + parts[name])
+    lines = [line for line in "".join(text).splitlines() if not line.lstrip().startswith("--")]
     # psycopg keeps what it made of a statement only up to 4096 characters.
-    return " ".join("".join(text).split())
+    return " ".join(" ".join(lines).split())
 
 
 def _params(step: Commit, records: Records) -> Mapping[str, object]:
