@@ -9,12 +9,16 @@ from uuid import UUID
 
 from django.db import transaction
 
+from runtime.core import commands as c
 from runtime.core.errors import CheckpointUnreadable
+from runtime.core.reviews import Decision, Kind
 from runtime.core.states import RUNNABLE, TERMINAL
-from runtime.engine.desk import Desk, sit_down
+from runtime.engine.desk import Desk, sit_down, sit_down_anyway
 from runtime.engine.letters import obey
 from runtime.engine.ports import Ports
 from runtime.store import broken, claims
+from runtime.store.claims import Claimed
+from runtime.store.inbox import Letter
 from runtime.store.session import AGAIN, execute
 
 _TRIES = 3
@@ -41,8 +45,10 @@ def _apply(ports: Ports, task_id: UUID) -> bool:
         if claimed is None:
             return False
         try:
-            desk = sit_down(ports, claimed, "system")
-        except CheckpointUnreadable:
+            desk: Desk | None = sit_down(ports, claimed, "system")
+        except CheckpointUnreadable as error:
+            desk = _from_events(ports, claimed, str(error))
+        if desk is None:
             # Nothing can be decided on it; only its end is open to people.
             broken.obey(claimed)
             return True
@@ -50,6 +56,22 @@ def _apply(ports: Ports, task_id: UUID) -> bool:
         if not desk.parked and desk.at.state not in TERMINAL:
             _give_back(desk)
         return True
+
+
+def _from_events(ports: Ports, claimed: Claimed, why: str) -> Desk | None:
+    """Load a task whose checkpoint is unreadable and ask a person about it, unless it ends anyway.
+
+    What somebody decided on the state that cannot be trusted is not carried out: they are asked
+    anew once it is rebuilt.
+    """
+    desk = sit_down_anyway(ports, claimed, "system")
+    if desk is not None and not any(_ends(letter) for letter in ports.books.letters(claimed.id)):
+        desk.write(desk.decide(c.Escalate(Kind.CHECKPOINT_UNREADABLE, why)))
+    return desk
+
+
+def _ends(letter: Letter) -> bool:
+    return letter.kind == "cancel" or letter.payload.get("decision") == Decision.ABORT
 
 
 def _give_back(desk: Desk) -> None:
