@@ -139,6 +139,7 @@ def _execute(argv: list[str]) -> None:
     from django.core.management import ManagementUtility, get_commands
     from django.core.management.base import BaseCommand, CommandParser
     from django.db import OperationalError
+    from psycopg import OperationalError as RawOperationalError
 
     def refuse(parser: CommandParser, message: str) -> NoReturn:
         raise ArgumentsRefused(parser.prog, message)
@@ -155,7 +156,7 @@ def _execute(argv: list[str]) -> None:
     CommandParser.error = refuse  # type: ignore[method-assign,assignment]
     try:
         Utility(argv).execute()
-    except OperationalError as error:
+    except (OperationalError, RawOperationalError) as error:
         if "--traceback" in argv:
             raise
         first = str(error).strip().partition("\n")[0]

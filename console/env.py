@@ -129,7 +129,7 @@ class Environment:
         Raises:
             SettingRefused: One cannot be found.
         """
-        found = self.listing(name, [])
+        found = list(dict.fromkeys(self.listing(name, [])))
         for app in found:
             if not _importable(app):
                 raise SettingRefused(name, f"a list of importable Django apps; {app!r} is not one")

@@ -96,10 +96,17 @@ class SignalboxCommand(BaseCommand):
         sys.exit(status)
 
 
+class _Screen(Console):
+    """Leaves a reader that has gone to the entry of the command line; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def screen(stream: Any) -> Console:
     """Give a console that writes to a stream: a terminal's width, else one that fits a page."""
     is_terminal = bool(getattr(stream, "isatty", lambda: False)())
-    return Console(
+    return _Screen(
         file=stream,
         width=None if is_terminal else _WIDTH,
         highlight=False,

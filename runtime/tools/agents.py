@@ -23,7 +23,7 @@ from runtime.core.errors import (
     UnknownTool,
 )
 from runtime.core.plans import Plan
-from runtime.tools.checks import decides, is_count, is_name
+from runtime.tools.checks import QUEUE_NAME, decides, is_count, is_name, is_queue
 from runtime.tools.registry import AnyTool, Tool, needs_person
 from runtime.tools.schema import problems_of
 
@@ -194,8 +194,8 @@ def _check_parts(agent: Agent) -> None:
         _refuse(name, f"planner {planner!r} is not available in this version")
     if not decides(planner):
         _refuse(name, "planner must be a plain `def plan(context)`")
-    if not is_name(agent.queue):
-        _refuse(name, "the name of its queue must be 1 to 64 letters, digits, '_' or '-'")
+    if not is_queue(agent.queue):
+        _refuse(name, f"the name of its queue must be {QUEUE_NAME}")
     if not is_count(agent.version):
         _refuse(name, f"version must be a whole number from 1 on, not {agent.version!r}")
     if agent.input is not None and not _is_model(agent.input):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What model providers accept as a name (hazard TA-05)."""
 
+QUEUE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""What a message broker accepts as a queue's name."""
+QUEUE_NAME: Final = "1 to 64 letters, digits, '_' or '-', the first a letter or '_'"
+
 _N_OF: Final = re.compile(r"[1-9][0-9]?-of")
 
 
@@ -159,8 +163,13 @@ def _takes_one(check: Callable[..., Any]) -> bool:
 
 
 def is_name(value: object) -> bool:
-    """Whether this can name a tool, an agent or a queue."""
+    """Whether this can name a tool or an agent."""
     return isinstance(value, str) and NAME.fullmatch(value) is not None
+
+
+def is_queue(value: object) -> bool:
+    """Whether this can name a queue."""
+    return isinstance(value, str) and QUEUE.fullmatch(value) is not None
 
 
 def _is_number(value: object) -> bool:

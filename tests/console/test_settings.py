@@ -122,3 +122,9 @@ def test_an_empty_value_counts_as_unset() -> None:
     assert found.flag("DEBUG", default=True) is True
     assert found.apps("SIGNALBOX_APPS") == []
     assert found.number("SIGNALBOX_LEASE_S", 15.0, above=0.2) == 15.0
+
+
+def test_an_app_that_is_named_twice_is_installed_once() -> None:
+    found = env.Environment({"SIGNALBOX_APPS": "runtime, console,,runtime"})
+
+    assert found.apps("SIGNALBOX_APPS") == ["runtime", "console"]

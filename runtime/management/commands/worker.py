@@ -15,6 +15,7 @@ from runtime.engine.options import RuntimeOptions
 from runtime.engine.ports import Ports
 from runtime.engine.process import until_told_to_stop
 from runtime.engine.worker import Worker
+from runtime.tools.checks import QUEUE_NAME, is_queue
 
 WAIT_MS = 20
 """How long dramatiq sleeps between two looks at an idle queue; its default costs 200 ms a task."""
@@ -40,6 +41,9 @@ class Command(BaseCommand):
         queues = tuple(name.strip() for name in options["queues"].split(",") if name.strip())
         if not queues:
             message = "--queues names no queue"
+            raise CommandError(message)
+        if not all(is_queue(name) for name in queues):
+            message = f"--queues: the name of a queue is {QUEUE_NAME}"
             raise CommandError(message)
         if not 1 <= options["threads"] <= MOST_THREADS:
             message = f"--threads must be from 1 to {MOST_THREADS}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from io import StringIO
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from django.db import connection
 from runtime import api
 from runtime.core.reviews import Kind
 from runtime.core.states import State
+from runtime.management.base import screen
 from tests.agents_for_tests.clerk import NAME
 from tests.agents_for_tests.hand import Hand
 from tests.runtime.commands.conftest import Manage
@@ -216,3 +218,23 @@ def test_a_group_without_a_known_action_gets_one_sentence_and_exit_2(
 
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("queues", [",", "a b", "é", "9lives", "default,../x", "caf\udce9"])
+def test_a_worker_is_refused_a_queue_that_no_broker_could_name(manage: Manage, queues: str) -> None:
+    done = manage("worker", "--queues", queues)
+
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("--queues")
+    assert done.err.count("\n") == 1
+
+
+def test_a_reader_that_goes_early_is_left_to_the_entry_of_the_command_line() -> None:
+    """Status 1 is for what did not hold; a pipe that closes is not that."""
+
+    class Closed(StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        screen(Closed()).print("text")

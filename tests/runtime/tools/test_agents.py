@@ -116,6 +116,7 @@ def done() -> None: ...
         ({"tools": [plan]}, "plan is not a tool; decorate it"),
         ({"tools": [look, look]}, "two of its tools are named 'look'"),
         ({"tools": [refund], "manifest": WAIVED}, "requires of 'refund' names 'look'"),
+        ({"queue": "9lives"}, "the first a letter"),
         ({"tools": [first]}, "fallback of 'first' names 'second'"),
         ({"tools": [first, second]}, "circle"),
         ({"tools": [lonely]}, "requires of 'lonely' names 'nothing'"),
