@@ -46,12 +46,15 @@ class Live:
     def moved(self, task_id: UUID, seq: int) -> None:
         """Take one hint; never blocks on the network and never fails."""
         with self._some:
+            is_first = not self._moves
             if seq > self._moves.get(task_id, 0):
                 self._moves[task_id] = seq
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name="live", daemon=True)
                 self._thread.start()
-            self._some.notify()
+            if is_first:
+                # Once a batch: waking the thread at every commit costs a tenth of a worker.
+                self._some.notify()
 
     def close(self) -> None:
         """Publish what is left and end; hints that come later are dropped."""

@@ -4,6 +4,7 @@ One per process.  It is told by hints that there may be work and looks once a se
 that it needs no broker to go on.
 """
 
+import gc
 import logging
 import threading
 from functools import partial
@@ -34,6 +35,8 @@ from runtime.tools.agents import registry
 from runtime.tools.registry import AnyTool
 
 _LOG = logging.getLogger("runtime.worker")
+GC_EVERY = 20_000
+"""Objects between two collections: the default looks through all of them every few steps."""
 
 
 class TaskRun:
@@ -105,6 +108,9 @@ class Worker:
         self._breakers.refresh()
         forget_connection()
         self._pool.start()
+        # What is loaded by now lives as long as the process; steps leave next to no cycles behind.
+        gc.freeze()
+        gc.set_threshold(GC_EVERY, 20, 100)
         if self._only is None:
             self.look()
         else:

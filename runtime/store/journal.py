@@ -4,6 +4,7 @@ It writes what the core decided and nothing else.  The driver of a task calls it
 of people when no worker holds the task.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,7 @@ from runtime.core.payloads import CODEC, encode
 from runtime.core.records import OperationChange, Records, ResultRow, project
 from runtime.core.states import TERMINAL
 from runtime.core.story import Decision
-from runtime.store.session import blocks, execute
+from runtime.store.session import blocks, execute, execute_numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,10 @@ def commit(step: Commit) -> int:
             was written.
         StaleVersion: A bug: two drivers write the same task under one lease.
     """
-    rows = execute(*statement_of(step))
+    records = project(step.decision.passages)
+    text, order = _numbered(_shape(step, records))
+    params = _params(step, records)
+    rows = execute_numbered(text, [params[name] for name in order])
     if rows:
         return int(rows[0][0])
     raise explain(step)
@@ -243,8 +247,23 @@ def _statement(shape: Shape) -> str:
         else:
             text.append(("\n" if name == "events_end" else "") + parts[name])
     lines = [line for line in "".join(text).splitlines() if not line.lstrip().startswith("--")]
-    # psycopg keeps what it made of a statement only up to 4096 characters.
     return " ".join(" ".join(lines).split())
+
+
+@cache
+def _numbered(shape: Shape) -> tuple[str, tuple[str, ...]]:
+    """Give a statement with its parameters numbered, and their names in that order.
+
+    psycopg keeps a statement with named parameters only up to fifty of them and takes a longer one
+    apart anew at every call.
+    """
+    order: dict[str, int] = {}
+    text = re.sub(
+        r"%\((\w+)\)s",
+        lambda found: f"${order.setdefault(found[1], len(order) + 1)}",
+        _statement(shape),
+    )
+    return text, tuple(order)
 
 
 def _params(step: Commit, records: Records) -> Mapping[str, object]:

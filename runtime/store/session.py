@@ -56,6 +56,7 @@ class _Local(threading.local):
     bound: psycopg.Connection[Any] | None = None
     raw: psycopg.Connection[Any] | None = None
     cursor: psycopg.Cursor[Row] | None = None
+    numbered: psycopg.RawCursor[Row] | None = None
 
 
 _local = _Local()
@@ -85,7 +86,7 @@ def _cursor() -> psycopg.Cursor[Row]:
             raw = connection.connection
         # Django switches prepared statements off for its own cursors; ours live from them.
         raw.prepare_threshold = 1
-    local.raw, local.cursor = raw, psycopg.Cursor(raw)
+    local.raw, local.cursor, local.numbered = raw, psycopg.Cursor(raw), psycopg.RawCursor(raw)
     return local.cursor
 
 
@@ -95,7 +96,18 @@ def execute(text: str, params: Params = ()) -> list[Row]:
     Raises:
         psycopg.Error: As the driver raises it; see ``LOST`` and ``AGAIN``.
     """
-    cursor = _cursor()
+    return _rows(_cursor(), text, params)
+
+
+def execute_numbered(text: str, params: Sequence[object]) -> list[Row]:
+    """Run a statement whose parameters are numbered (``$1``); see ``execute``."""
+    _cursor()
+    numbered = _local.numbered
+    assert numbered is not None  # noqa: S101 (made together with the other cursor)
+    return _rows(numbered, text, params)
+
+
+def _rows(cursor: psycopg.Cursor[Row], text: str, params: Params) -> list[Row]:
     cursor.execute(text, params, prepare=True)
     result = cursor.pgresult
     return cursor.fetchall() if result is not None and result.nfields else []
