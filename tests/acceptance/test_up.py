@@ -166,6 +166,8 @@ def test_a_fresh_folder_becomes_a_living_system_and_ends_without_a_trace(house: 
 def test_whoever_dies_is_replaced_and_whoever_hangs_does_not_hold_the_end_up(house: House) -> None:
     with house.up("--processes", "1") as up:
         up.wait_for(r"the console is at (\S+)")
+        # The console is there first; the others follow while it answers already.
+        eventually(lambda: {"sweep", "worker"} <= up.children().keys())
         before = up.children()
         before["sweep"].kill()
         up.wait_for("sweep was killed by SIGKILL; it starts again")

@@ -1,6 +1,7 @@
 """How PostgreSQL carries out the statements of a call: which nodes, which tables, which pages."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,9 +57,9 @@ class Plan:
 class _Recording(psycopg.Cursor[Row]):
     """Remembers what is sent through it."""
 
-    def __init__(self, raw: psycopg.Connection[Any]) -> None:
+    def __init__(self, raw: psycopg.Connection[Any], sent: list[Sent]) -> None:
         super().__init__(raw)
-        self.sent: list[Sent] = []
+        self.sent = sent
 
     def execute(self, query: Any, params: Any = None, **more: Any) -> "_Recording":
         """Remember a statement and send it."""
@@ -67,19 +68,35 @@ class _Recording(psycopg.Cursor[Row]):
         return self
 
 
+class _RecordingNumbered(psycopg.RawCursor[Row]):
+    """The same for statements with numbered parameters, which it remembers with named ones."""
+
+    def __init__(self, raw: psycopg.Connection[Any], sent: list[Sent]) -> None:
+        super().__init__(raw)
+        self.sent = sent
+
+    def execute(self, query: Any, params: Any = None, **more: Any) -> "_RecordingNumbered":
+        """Remember a statement and send it."""
+        named = {f"p{number}": value for number, value in enumerate(params, start=1)}
+        self.sent.append((re.sub(r"\$(\d+)", r"%(p\1)s", query), named))
+        super().execute(query, params, **more)
+        return self
+
+
 def sent_by(call: Callable[[], object]) -> list[Sent]:
     """Make a call, undo what it wrote, and give the statements it sent."""
     execute("SAVEPOINT recorded")
-    plain = session._local.cursor
+    plain, numbered = session._local.cursor, session._local.numbered
     assert plain is not None
-    recording = _Recording(plain.connection)
-    session._local.cursor = recording
+    sent: list[Sent] = []
+    session._local.cursor = _Recording(plain.connection, sent)
+    session._local.numbered = _RecordingNumbered(plain.connection, sent)
     try:
         call()
     finally:
-        session._local.cursor = plain
+        session._local.cursor, session._local.numbered = plain, numbered
         execute("ROLLBACK TO SAVEPOINT recorded")
-    return recording.sent
+    return sent
 
 
 def plan(sent: Sent, *, run: bool = False) -> Plan:
