@@ -17,8 +17,9 @@ from runtime.engine.process import until_told_to_stop
 from runtime.engine.worker import Worker
 from runtime.tools.checks import QUEUE_NAME, is_queue
 
-WAIT_MS = 20
-"""How long dramatiq sleeps between two looks at an idle queue; its default costs 200 ms a task."""
+WAIT_MS = 8
+"""How long dramatiq sleeps between two looks at an idle queue: its default costs 200 ms a task, 20
+cost 10 ms; at 4 an idle worker takes a seventh of a core."""
 MOST_THREADS = 48
 """The flight recorder has so many places, with some to spare for threads that were given up."""
 
