@@ -9,13 +9,6 @@ from runtime.store.journal import Holder
 from runtime.store.session import execute
 
 
-def load_breaker(namespace: str, tool: str) -> dict[str, object] | None:
-    """Read a tool's breaker."""
-    text = "SELECT body::text FROM runtime_breaker WHERE namespace = %s AND tool = %s"
-    rows = execute(text, (namespace, tool))
-    return json.loads(rows[0][0]) if rows else None
-
-
 def store_breaker(namespace: str, tool: str, body: dict[str, object]) -> datetime:
     """Write a tool's breaker and give the time of it; the last writer wins."""
     rows = execute(
