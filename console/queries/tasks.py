@@ -1,44 +1,21 @@
-"""What pages read in bulk: frozen rows, never model instances, each a fixed number of queries.
-
-The rest of what pages show comes from `runtime.api`.  Lists page by key, counts are capped, and no
-query reads more than its page shows.
-"""
+"""The list of tasks: one frozen row for each, by page, and how many are new."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.fields import TextField
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
+from console.queries.base import COUNTED, NAMESPACE, RECENT, database_now
 from runtime.core import checkpoint as cp
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.errors import SignalboxError
-from runtime.core.events import EventType
-from runtime.core.payloads import decode
 from runtime.core.states import TERMINAL, State
-from runtime.core.table import TABLE
-from runtime.models import Event, Refusal, Review, StepResult, Task, TaskSpec, Worker
+from runtime.models import Event, Review, Task, TaskSpec
 
-NAMESPACE: Final = "default"
-COUNTED: Final = 1000
-"""Counts stop here: nobody acts differently on 1,001."""
-RECENT: Final = timedelta(hours=24)
 _FIRST: Final = UUID(int=0)
-
-
-def database_now() -> datetime:
-    """Give the present by the clock that all instants come from."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT runtime_now()")
-        found: datetime = cursor.fetchone()[0]
-        return found
-
-
-# --- tasks --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,181 +255,3 @@ def _checkpoint(task_id: UUID, text: str, checksum: str) -> Checkpoint | None:
         return cp.decode(task_id, text, checksum)
     except SignalboxError:
         return None
-
-
-def counts() -> dict[State, int]:
-    """Count tasks by state, each capped."""
-    tasks = Task.objects.filter(namespace=NAMESPACE)
-    label = {"output_field": TextField()}
-    parts = [
-        tasks.filter(parked_as=state)
-        .annotate(s=Value(state.value, **label))
-        .values_list("s")[:COUNTED]
-        for state in State
-    ]
-    held = tasks.filter(owner__isnull=False).annotate(s=F("state")).values_list("s")[:COUNTED]
-    found: dict[State, int] = dict.fromkeys(State, 0)
-    for (state,) in held.union(*parts, all=True):
-        found[State(state)] += 1
-    return {state: min(number, COUNTED) for state, number in found.items()}
-
-
-def versions(ids: Iterable[UUID]) -> dict[UUID, int]:
-    """Read how far these tasks are."""
-    tasks = Task.objects.filter(namespace=NAMESPACE, id__in=list(ids))
-    return dict(tasks.values_list("id", "version"))
-
-
-def agents() -> list[str]:
-    """List the agents that have tasks."""
-    return _distinct_agents()
-
-
-def _distinct_agents() -> list[str]:
-    # A loose scan of the index: one look-up for each agent, however many tasks each has.
-    found: list[str] = []
-    tasks = (
-        Task.objects.filter(namespace=NAMESPACE).order_by("agent").values_list("agent", flat=True)
-    )
-    last = tasks.first()
-    while last is not None and len(found) < COUNTED:
-        found.append(last)
-        last = tasks.filter(agent__gt=last).first()
-    return found
-
-
-# --- one task -----------------------------------------------------------------------------------
-
-PATH_EVENTS: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Travelled:
-    """The states a task was in, one after the other; `whole` is False when they were too many."""
-
-    path: tuple[State, ...]
-    whole: bool
-
-
-def travelled(task_id: UUID, now_in: State) -> Travelled:
-    """Read the path of a task through its states."""
-    events = Event.objects.filter(task_id=task_id).order_by("seq")
-    rows = list(events.values_list("type", "payload", "codec")[: PATH_EVENTS + 1])
-    path: list[State] = []
-    for kind, text, codec in rows[:PATH_EVENTS]:
-        source = path[-1] if path else None
-        if kind == EventType.TOOL_CALL_SUCCEEDED and source is State.PLANNING:
-            # A read is made and written as one event; the task was at the tool all the same.
-            path.append(State.WAITING_TOOL_CALL)
-        target = _target(EventType(kind), source, text, codec)
-        if target is not None and path[-1:] != [target]:
-            path.append(target)
-    if not path or path[-1] != now_in:
-        path.append(now_in)
-    return Travelled(tuple(path), len(rows) <= PATH_EVENTS)
-
-
-def _target(kind: EventType, source: State | None, text: str, codec: str) -> State | None:
-    row = TABLE[kind]
-    if source is not None and source not in row.sources:
-        return None
-    targets = row.targets_from(source)
-    if len(targets) == 1:
-        return next(iter(targets))
-    try:
-        named = decode(text, codec)
-        return State(named["to"])
-    except (SignalboxError, KeyError, TypeError, ValueError):
-        return None
-
-
-def arguments_of(task_id: UUID, call_ids: Sequence[str]) -> dict[str, Any]:
-    """Read the arguments of completed calls that no event holds."""
-    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
-    found: dict[str, Any] = {}
-    for call_id, text, codec in rows.filter(arguments__isnull=False).values_list(
-        "call_id", "arguments", "codec"
-    ):
-        try:
-            found[call_id] = decode(text or "", codec)
-        except SignalboxError as error:
-            found[call_id] = {"unreadable": str(error)}
-    return found
-
-
-def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
-    """Give the lowest position of these calls among the completed ones; None without any."""
-    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
-    found: int | None = rows.order_by("position").values_list("position", flat=True).first()
-    return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseView:
-    """Who holds a task, and how often a late write was refused."""
-
-    epoch: int
-    deaths: int
-    refused: int
-    worker: str
-    worker_state: str
-    renewed_at: datetime | None
-
-
-def lease(task_id: UUID) -> LeaseView:
-    """Read the lease of a task."""
-    owner, epoch, deaths = Task.objects.values_list("owner", "epoch", "deaths").get(pk=task_id)
-    workers = Worker.objects.filter(pk=owner) if owner else Worker.objects.none()
-    worker = workers.values("host", "pid", "state", "renewed_at").first()
-    return LeaseView(
-        epoch=epoch,
-        deaths=deaths,
-        refused=Refusal.objects.filter(task_id=task_id)[:COUNTED].count(),
-        worker=f"{worker['host']}:{worker['pid']}" if worker else "",
-        worker_state=worker["state"] if worker else "",
-        renewed_at=worker["renewed_at"] if worker else None,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewLine:
-    """One review item of a task."""
-
-    id: UUID
-    kind: str
-    status: str
-    opened_at: datetime
-    decision: str | None
-    decided_by: str | None
-
-
-def reviews_of(task_id: UUID) -> list[ReviewLine]:
-    """List the review items of a task, the newest first."""
-    rows = Review.objects.filter(task_id=task_id).order_by("-opened_at")
-    names = ("id", "kind", "status", "opened_at", "decision", "decided_by")
-    return [ReviewLine(**row) for row in rows.values(*names)[:20]]
-
-
-# --- reviews and workers ------------------------------------------------------------------------
-
-
-def open_reviews() -> int:
-    """Count what waits for a person, capped."""
-    return Review.objects.filter(namespace=NAMESPACE, status="open")[:COUNTED].count()
-
-
-def titles(task_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Read the titles of tasks."""
-    specs = TaskSpec.objects.filter(task_id__in=list(task_ids))
-    return dict(specs.values_list("task_id", "title"))
-
-
-def held_tasks(workers: Sequence[UUID], most: int) -> dict[UUID, list[tuple[UUID, str]]]:
-    """List the tasks that workers hold, some of each, with their agents."""
-    found: dict[UUID, list[tuple[UUID, str]]] = {}
-    rows = Task.objects.filter(owner__in=list(workers)).order_by("id")
-    for owner, task_id, agent in rows.values_list("owner", "id", "agent")[: most * 20]:
-        tasks = found.setdefault(owner, []) if owner else []
-        if len(tasks) < most:
-            tasks.append((task_id, agent))
-    return found
