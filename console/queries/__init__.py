@@ -5,7 +5,7 @@ query reads more than its page shows.  One module for each kind of page.
 """
 
 from console.queries.base import COUNTED, NAMESPACE, RECENT, database_now
-from console.queries.counts import agents, counts, open_reviews, titles, versions
+from console.queries.counting import agents, counts, open_reviews, titles, versions
 from console.queries.task import (
     PATH_EVENTS,
     LeaseView,

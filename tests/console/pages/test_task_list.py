@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from console import queries
 from console.pages import task_list
 from console.pages.words import FAMILIES, FAMILY_OF
-from console.queries import BadCursor, Filter
+from console.queries import BadCursor, Filter, counting
 from runtime import api
 from runtime.core.states import State
 from tests.agents_for_tests.hand import Hand
@@ -165,7 +165,7 @@ def test_counts_are_by_state_and_stop_at_a_cap(
     Hand(tasks[0]).start().finish()
 
     counted = queries.counts()
-    monkeypatch.setattr(queries, "COUNTED", 2)
+    monkeypatch.setattr(counting, "COUNTED", 2)
     capped = queries.counts()
 
     assert (counted[State.INITIALIZED], counted[State.TERMINATED_SUCCESS]) == (3, 1)
