@@ -23,6 +23,7 @@ from runtime.api.operating import (
     verify,
     workers,
 )
+from runtime.api.past import FARTHEST_FOLD, checkpoint, checkpoints_at
 from runtime.api.process import observe, set_hints
 from runtime.api.reading import (
     Why,
@@ -65,6 +66,7 @@ from runtime.tools.agents import Agent, discover, get_agent
 from runtime.tools.registry import tool
 
 __all__ = [
+    "FARTHEST_FOLD",
     "Agent",
     "Ambiguous",
     "CallbackView",
@@ -101,6 +103,8 @@ __all__ = [
     "act_as",
     "callback",
     "cancel",
+    "checkpoint",
+    "checkpoints_at",
     "dead",
     "decide",
     "discover",
