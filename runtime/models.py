@@ -339,6 +339,8 @@ class Review(models.Model):
     channel = models.TextField(null=True)
     decided_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    opening_counted = models.BooleanField(db_default=False)
+    closing_counted = models.BooleanField(db_default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -361,6 +363,17 @@ class Review(models.Model):
                 fields=["namespace", "opened_at"],
                 name="review_open",
                 condition=Q(status="open"),
+            ),
+            # What is not in the buckets yet; both are empty but for a moment.
+            models.Index(
+                fields=["id"],
+                name="review_opening_uncounted",
+                condition=Q(opening_counted=False),
+            ),
+            models.Index(
+                fields=["id"],
+                name="review_closing_uncounted",
+                condition=Q(closing_counted=False, closed_at__isnull=False),
             ),
         ]
 
@@ -568,23 +581,55 @@ class Pulse(models.Model):
     at = models.DateTimeField()
 
 
-class Bucket(models.Model):
-    """What happened within one minute, counted by kind and label; kept for some months.
+class Tally(models.Model):
+    """Something that happened and is in no bucket yet; taken out in the statement that enters it.
 
-    ``label`` is a JSON list of the words that tell the counts of one kind apart.
+    For what has no row of its own that could be marked without disturbing those who work with it.
     """
 
-    pk = models.CompositePrimaryKey("minute", "namespace", "kind", "label")
-    minute = models.DateTimeField()
+    id = models.BigAutoField(primary_key=True)
     namespace = models.TextField(default=DEFAULT_NAMESPACE)
     kind = models.TextField()
-    label = models.TextField()
+    name = models.TextField()
+    at = models.DateTimeField()
+
+
+class Bucket(models.Model):
+    """What happened within a span of time, counted by kind, name and word.
+
+    Everything is entered in several widths at once, so nothing is ever rolled up; narrow ones are
+    kept for days, wide ones for a year.
+
+    Args:
+        width_s: Seconds it spans.
+        began_at: A whole multiple of its width.
+        name: Whose: an agent or a tool.
+        word: An outcome, or the upper bound of a class of a histogram.
+        sum: Seconds, where the kind has any.
+    """
+
+    pk = models.CompositePrimaryKey("namespace", "width_s", "kind", "began_at", "name", "word")
+    namespace = models.TextField(default=DEFAULT_NAMESPACE)
+    width_s = models.IntegerField()
+    kind = models.TextField()
+    began_at = models.DateTimeField()
+    name = models.TextField()
+    word = models.TextField()
     count = models.BigIntegerField()
     sum = models.FloatField(default=0)
 
+    class Meta:
+        indexes: ClassVar = [
+            # Forgetting what is old.
+            models.Index(fields=["width_s", "began_at"], name="bucket_age"),
+        ]
+
 
 class Total(models.Model):
-    """The same since the beginning; it only grows."""
+    """The same since the beginning; it only grows.
+
+    ``label`` is a JSON list of name and word, as far as the kind has them.
+    """
 
     pk = models.CompositePrimaryKey("namespace", "kind", "label")
     namespace = models.TextField(default=DEFAULT_NAMESPACE)

@@ -1,4 +1,5 @@
--- Purpose: create a task: its row, its specification, its pinned manifest and its first event.
+-- Purpose: create a task: its row, its specification, its pinned manifest, its first event,
+--          and a word for the sweep that counts submissions.
 -- Locks:   its own new rows; a shared manifest is inserted once.
 -- Guards:  task_key_is_used_once: a key that was used before makes the whole statement fail.
 -- Index:   primary keys.
@@ -22,6 +23,11 @@ WITH manifest AS (
          created_by, search_text)
     SELECT task.id, %(namespace)s, %(title)s, %(labels)s::jsonb, %(input)s, %(codec)s,
            %(manifest_digest)s, %(key)s, %(request_digest)s, %(created_by)s, %(search_text)s
+    FROM task
+), tally AS (
+    -- The task's own row is not marked: workers take it at once, and would meet the sweep there.
+    INSERT INTO runtime_tally (namespace, kind, name, at)
+    SELECT %(namespace)s, 'task_submitted', %(agent)s, runtime_now()
     FROM task
 )
 INSERT INTO runtime_event (task_id, seq, namespace, type, v, payload, codec, actor, at)
