@@ -8,6 +8,7 @@ import uuid
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -158,6 +159,14 @@ class Task(models.Model):
                 condition=Q(parked_as__isnull=False),
             ),
             models.Index(fields=["namespace", "agent", "id"], name="task_agent"),
+            # Lists of what ended within some time, the last first; written once a task.
+            models.Index(
+                fields=["namespace", "parked_as", "-finished_at", "-id"],
+                name="task_ended",
+                condition=Q(finished_at__isnull=False),
+            ),
+            # Lists of what people paused; touched by a pause and its end.
+            models.Index(fields=["namespace", "id"], name="task_held", condition=Q(held=True)),
             # What has ended and is not in the totals yet; empty but for a moment.
             models.Index(
                 fields=["finished_at"],
@@ -191,6 +200,10 @@ class TaskSpec(models.Model):
                 name="task_key_is_used_once",
                 condition=Q(key__isnull=False),
             ),
+        ]
+        indexes: ClassVar = [
+            # Searches for parts of words; written at submit and at the end, never by a step.
+            GinIndex(fields=["search_text"], name="task_words", opclasses=["gin_trgm_ops"]),
         ]
 
 
@@ -432,6 +445,12 @@ class Worker(models.Model):
     ended_at = models.DateTimeField(null=True)
     death = models.TextField(null=True)
     counted = models.BooleanField(db_default=False)
+    # The agents it knows: it takes no other tasks.
+    agents = ArrayField(models.TextField(), db_default=[])
+    # Somebody wants it to take nothing more; read with each renewal.
+    drain_asked_at = models.DateTimeField(null=True)
+    # What it held when it was declared dead, as far as people look.
+    left_behind = ArrayField(models.UUIDField(), db_default=[])
 
     class Meta:
         constraints: ClassVar = [

@@ -300,6 +300,9 @@ class WorkerOut(Schema):
     ended_at: datetime | None
     death: str | None
     refusals: int
+    agents: list[str]
+    drain_asked_at: datetime | None
+    left_behind: list[UUID]
 
 
 class QueueOut(Schema):

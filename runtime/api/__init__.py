@@ -6,6 +6,8 @@ Every function is one transaction, takes keywords, and gives frozen rows.  Error
 
 from runtime.api.account import NotPermitted, account, act_as
 from runtime.api.acting import cancel, decide, pause, resume, retry
+from runtime.api.crew import NotInTheseHands, UnknownWorker, drain, force_release
+from runtime.api.describing import AgentDescription, ToolDescription, agent, agents
 from runtime.api.measuring import Measure, measure
 from runtime.api.operating import (
     Dead,
@@ -68,6 +70,7 @@ from runtime.tools.registry import tool
 __all__ = [
     "FARTHEST_FOLD",
     "Agent",
+    "AgentDescription",
     "Ambiguous",
     "CallbackView",
     "Dead",
@@ -78,6 +81,7 @@ __all__ = [
     "EventView",
     "Manifest",
     "Measure",
+    "NotInTheseHands",
     "NotPermitted",
     "NothingToRequeue",
     "Page",
@@ -95,12 +99,16 @@ __all__ = [
     "StepView",
     "TaskDetail",
     "TaskView",
+    "ToolDescription",
+    "UnknownWorker",
     "Verdict",
     "Why",
     "WorkerView",
     "WrongUsage",
     "account",
     "act_as",
+    "agent",
+    "agents",
     "callback",
     "cancel",
     "checkpoint",
@@ -108,8 +116,10 @@ __all__ = [
     "dead",
     "decide",
     "discover",
+    "drain",
     "effects",
     "events",
+    "force_release",
     "get_agent",
     "measure",
     "observe",

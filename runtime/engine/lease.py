@@ -20,6 +20,7 @@ from runtime.engine.options import RuntimeOptions
 from runtime.engine.ports import CrashPoint, Ports
 from runtime.store import leases
 from runtime.store.session import LOST, bind
+from runtime.tools.agents import registry
 
 _LOG = logging.getLogger("runtime.lease")
 VERSION = "0.1.0"
@@ -41,7 +42,8 @@ class Lease:
         options: Length of the lease, address of the database.
         kind: ``worker``, or ``isolated`` for the process that runs one suspect.
         report: Asked at each renewal what to say.
-        renewed: Told of each renewal, with the tasks that somebody wants something of.
+        renewed: Told of each renewal: the tasks that somebody wants something of, and whether
+            it is to take no more.
         lost: Told that an incarnation is over, before the next one starts.
     """
 
@@ -51,7 +53,7 @@ class Lease:
         options: RuntimeOptions,
         kind: str,
         report: Callable[[], Report],
-        renewed: Callable[[frozenset[UUID]], None],
+        renewed: Callable[[leases.Renewal], None],
         lost: Callable[[UUID, UUID], None],
     ) -> None:
         """Prepare; nothing is written before ``start``."""
@@ -118,7 +120,7 @@ class Lease:
         self._raw = raw
         self._locked = leases.lock(self.id)
 
-    def _register(self) -> None:
+    def _register(self, before: UUID | None = None) -> None:
         asked_s = self._ports.clock.boottime_s()
         incarnation = leases.Incarnation(
             id=self.id,
@@ -128,6 +130,8 @@ class Lease:
             queues=self._options.queues,
             slots=self._options.slots,
             version=VERSION,
+            agents=sorted(registry.agents),
+            before=before,
         )
         self._ports.clock.hear(leases.register(incarnation, self._options.lease_s))
         self._extend(asked_s)
@@ -169,7 +173,7 @@ class Lease:
             self._locked = leases.lock(self.id)
         self._ports.clock.hear(renewal.now)
         self._extend(asked_s)
-        self._on_renewal(renewal.wanted)
+        self._on_renewal(renewal)
 
     def _begin_anew(self) -> None:
         """Start another incarnation: this one was declared dead, and its tasks are others' now."""
@@ -182,7 +186,7 @@ class Lease:
         self._lost(over, self.id)
         self._drop()
         self._connect()
-        self._register()
+        self._register(over)
 
     def _drop(self) -> None:
         if self._raw is not None:

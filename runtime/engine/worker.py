@@ -75,6 +75,7 @@ class Worker:
         self.ports = ports
         self.options = options
         self.stopping = False
+        self.draining = False
         self.worn_out = False
         self._only = only
         self._held: dict[UUID, TaskRun] = {}
@@ -154,7 +155,7 @@ class Worker:
 
     def _intake(self) -> None:
         """Claim what there is room for; one thread at a time."""
-        if not self._more or self.stopping or self._only is not None:
+        if not self._more or self.stopping or self.draining or self._only is not None:
             return
         if not self._claiming.acquire(blocking=False):
             return
@@ -355,10 +356,11 @@ class Worker:
     # --- what the lease tells --------------------------------------------------------------------
 
     def _report(self) -> Report:
-        return Report(len(self._held), self.stopping)
+        return Report(len(self._held), self.stopping or self.draining)
 
-    def _renewed(self, wanted: frozenset[UUID]) -> None:
-        self._wanted = wanted
+    def _renewed(self, renewal: leases.Renewal) -> None:
+        self._wanted = renewal.wanted
+        self.draining = renewal.drain
         self._breakers.refresh()
         self.look()
 

@@ -12,7 +12,12 @@ from runtime.store.session import execute, run
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """One life of a worker process."""
+    """One life of a worker process.
+
+    Args:
+        agents: The agents it knows.
+        before: The incarnation of the same process before this one.
+    """
 
     id: UUID
     host: str
@@ -21,6 +26,8 @@ class Incarnation:
     queues: Sequence[str]
     slots: int
     version: str
+    agents: Sequence[str] = ()
+    before: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +37,12 @@ class Renewal:
     Args:
         now: The database's clock.
         wanted: Tasks of this worker whose attention was raised.
+        drain: Somebody wants it to take nothing more.
     """
 
     now: datetime
     wanted: frozenset[UUID]
+    drain: bool
 
 
 def register(incarnation: Incarnation, lease_s: float) -> datetime:
@@ -49,6 +58,8 @@ def register(incarnation: Incarnation, lease_s: float) -> datetime:
             "slots": incarnation.slots,
             "version": incarnation.version,
             "lease_s": lease_s,
+            "agents": list(incarnation.agents),
+            "before": incarnation.before,
         },
     )
     now: datetime = rows[0][0]
@@ -83,7 +94,32 @@ def renew(
         "state": state,
     }
     rows = run("renew", params)
-    return Renewal(rows[0][0], frozenset(rows[0][1])) if rows else None
+    return Renewal(rows[0][0], frozenset(rows[0][1]), rows[0][2]) if rows else None
+
+
+def drain(worker: UUID, *, wanted: bool) -> str | None:
+    """Ask a living worker to take nothing more, or to take again; it reads so when it renews.
+
+    Returns:
+        Host and process of the worker; None if it is unknown or over.
+    """
+    rows = execute(
+        "UPDATE runtime_worker SET drain_asked_at = "
+        "CASE WHEN %s THEN coalesce(drain_asked_at, runtime_now()) END "
+        "WHERE id = %s AND state IN ('running', 'draining') RETURNING host || ':' || pid",
+        (wanted, worker),
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def seize(namespace: str, task_id: UUID, epoch: int) -> tuple[UUID, str] | None:
+    """Take a task out of the hands of whoever holds it at this epoch.
+
+    Returns:
+        The worker that held it and the task's queue; None if nobody holds it at this epoch.
+    """
+    rows = run("seize", {"namespace": namespace, "task": task_id, "epoch": epoch})
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
 def retire(worker: UUID) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from runtime.store.queries import read_payload
-from runtime.store.session import execute
+from runtime.store.session import Row, execute
 
 _DEAD_SHOWN_S = 86_400.0
 _MOST_WORKERS = 500
@@ -46,6 +46,9 @@ class WorkerView:
         lease_left_s: Seconds until its lease runs out; negative when it has.
         refusals: Writes of it that the fence refused.
         death: How it died, if it did.
+        agents: The agents it knows.
+        drain_asked_at: When somebody asked it to take nothing more; None if it takes tasks.
+        left_behind: What it held when it died, some of it.
     """
 
     id: UUID
@@ -64,6 +67,9 @@ class WorkerView:
     ended_at: datetime | None
     death: str | None
     refusals: int
+    agents: tuple[str, ...]
+    drain_asked_at: datetime | None
+    left_behind: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,8 @@ _WORKERS = """
 SELECT w.id, w.host, w.pid, w.kind, w.queues, w.slots, w.held, w.memory_mb, w.version, w.state,
        w.started_at, extract(epoch FROM runtime_now() - w.renewed_at)::float8,
        extract(epoch FROM w.expires_at - runtime_now())::float8, w.ended_at, w.death,
-       (SELECT count(*) FROM runtime_refusal r WHERE r.worker_id = w.id)
+       (SELECT count(*) FROM runtime_refusal r WHERE r.worker_id = w.id),
+       w.agents, w.drain_asked_at, w.left_behind
 FROM runtime_worker w
 WHERE w.state IN ('running', 'draining')
    OR w.ended_at > runtime_now() - make_interval(secs => %s)
@@ -124,7 +131,13 @@ def queues() -> list[QueueView]:
 def workers() -> list[WorkerView]:
     """List the living workers, and those that ended within the last day."""
     rows = execute(_WORKERS, (_DEAD_SHOWN_S, _MOST_WORKERS))
-    return [WorkerView(*(*row[:4], tuple(row[4]), *row[5:])) for row in rows]
+    return [_worker(row) for row in rows]
+
+
+def _worker(row: Row) -> WorkerView:
+    *facts, agents, drain_asked_at, left_behind = row
+    facts[4] = tuple(facts[4])
+    return WorkerView(*facts, tuple(agents), drain_asked_at, tuple(left_behind))
 
 
 def refusals(task_id: UUID, limit: int) -> list[RefusalView]:

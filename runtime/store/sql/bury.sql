@@ -31,6 +31,8 @@ WITH locks AS MATERIALIZED (
     UPDATE runtime_worker w
     SET state = 'dead',
         ended_at = runtime_now(),
+        left_behind = ARRAY(
+            SELECT t.id FROM runtime_task t WHERE t.owner = w.id ORDER BY t.id LIMIT 200),
         death = CASE
             WHEN living.lock_seen_since = pg_postmaster_start_time() THEN 'its process is gone'
             ELSE 'its lease ran out'
@@ -44,6 +46,8 @@ WITH locks AS MATERIALIZED (
     UPDATE runtime_worker w
     SET state = 'dead',
         ended_at = runtime_now(),
+        left_behind = ARRAY(
+            SELECT t.id FROM runtime_task t WHERE t.owner = w.id ORDER BY t.id LIMIT 200),
         death = 'its lease ran out while its process stood still'
     FROM living
     WHERE w.id = living.id AND living.locked

@@ -8,6 +8,8 @@ WITH dead AS (
     UPDATE runtime_worker w
     SET state = 'dead',
         ended_at = coalesce(w.ended_at, runtime_now()),
+        left_behind = CASE WHEN w.state = 'dead' THEN w.left_behind ELSE ARRAY(
+            SELECT t.id FROM runtime_task t WHERE t.owner = w.id ORDER BY t.id LIMIT 200) END,
         death = coalesce(w.death, %(death)s)
     WHERE w.id = %(worker)s AND w.state <> 'stopped'
     RETURNING w.id

@@ -279,3 +279,79 @@ def test_free_slots_are_those_of_living_workers_of_the_queue() -> None:
 
     assert leases.free_slots(work.QUEUE) == 10
     assert leases.free_slots("other") == 0
+
+
+# --- draining, and taking a task out of a worker's hands ---------------------------------------
+
+
+def test_a_worker_reads_with_its_renewal_that_it_is_to_take_no_more() -> None:
+    worker = work.hire(LEASE_S)
+
+    asked = leases.drain(worker, wanted=True)
+    drained = renew(worker)
+    leases.drain(worker, wanted=False)
+    again = renew(worker)
+
+    assert asked == "host:1"
+    assert drained is not None
+    assert again is not None
+    assert (drained.drain, again.drain) == (True, False)
+
+
+def test_a_process_that_goes_on_as_another_incarnation_still_drains() -> None:
+    worker = work.hire(LEASE_S)
+    leases.drain(worker, wanted=True)
+    fresh = uuid4()
+
+    leases.register(
+        leases.Incarnation(fresh, "host", 1, "worker", [work.QUEUE], 10, "1", before=worker),
+        LEASE_S,
+    )
+
+    renewal = renew(fresh)
+    assert renewal is not None
+    assert renewal.drain
+
+
+def test_only_the_living_can_be_asked_to_drain() -> None:
+    worker = work.hire(LEASE_S)
+    leases.retire(worker)
+
+    assert leases.drain(worker, wanted=True) is None
+    assert leases.drain(uuid4(), wanted=True) is None
+
+
+@pytest.mark.parametrize("how", ["sweep", "recorder"])
+def test_the_dead_leave_behind_what_they_held(how: str, shift: Shift) -> None:
+    worker = work.hire(LEASE_S)
+    claimed = work.claim(work.submit(), worker)
+    shift.forward(LEASE_S + 1)
+
+    if how == "sweep":
+        leases.bury(watching=True)
+    leases.bury_one(worker, "signal 9")
+
+    left = execute("SELECT left_behind FROM runtime_worker WHERE id = %s", (worker,))
+    assert left == [([claimed.id],)]
+
+
+def test_a_seized_task_is_free_behind_a_new_fence_with_its_commands_unread() -> None:
+    worker = work.hire(LEASE_S)
+    claimed = work.claim(work.submit(), worker)
+    wide.deliver(claimed.id, "cancel", {})
+
+    taken = leases.seize("default", claimed.id, claimed.epoch)
+
+    assert taken == (worker, work.QUEUE)
+    assert claims.standing(claimed.id) == (None, claimed.epoch + 1, 1)
+    assert claims.release(claimed.holder, 0) is False
+    assert work.claim(claimed.id).attended == 0
+
+
+def test_a_task_in_other_hands_than_those_on_the_screen_is_left_there() -> None:
+    claimed = work.claim(work.submit(), work.hire(LEASE_S))
+    before = work.rows()
+
+    assert leases.seize("default", claimed.id, claimed.epoch - 1) is None
+    assert leases.seize("elsewhere", claimed.id, claimed.epoch) is None
+    assert work.rows() == before

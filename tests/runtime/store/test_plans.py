@@ -166,6 +166,7 @@ SWEEP: dict[str, Callable[[], object]] = {
 WORKER: dict[str, Callable[[], object]] = {
     "renew": lambda: leases.renew(NOBODY, 15, held=0, memory_mb=0, state="running"),
     "bury one": lambda: leases.bury_one(NOBODY, "signal 9"),
+    "seize": lambda: leases.seize("default", NOBODY, 1),
     "accuse": lambda: leases.accuse(NOBODY, 1),
     "claim one": lambda: claims.claim_one(NOBODY, NOBODY),
     "release": lambda: claims.release(Holder(NOBODY, NOBODY, 1), 0),
