@@ -35,6 +35,8 @@ class Permission(StrEnum):
     """Decide it."""
     VIEW_WORKERS = "view_workers"
     """Read workers, queues and what was given up."""
+    MANAGE_WORKERS = "manage_workers"
+    """Have a worker take no more, and take a task out of its hands."""
     VIEW_METRICS = "view_metrics"
     """Read the numbers of the whole installation, across its namespaces."""
     MANAGE_TOKENS = "manage_tokens"
@@ -65,7 +67,8 @@ _OPERATE = _VIEW | {Permission.SUBMIT_TASKS, Permission.ACT_ON_TASKS, Permission
 GRANTS: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEW,
     Role.OPERATOR: _OPERATE,
-    Role.ADMINISTRATOR: _OPERATE | {Permission.MANAGE_TOKENS, Permission.MANAGE_PEOPLE},
+    Role.ADMINISTRATOR: _OPERATE
+    | {Permission.MANAGE_WORKERS, Permission.MANAGE_TOKENS, Permission.MANAGE_PEOPLE},
 }
 
 
