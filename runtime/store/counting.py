@@ -13,7 +13,7 @@ BOUNDS_S: Final = (
     *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1800.0),
     *(3600.0, 10_800.0, 21_600.0, 43_200.0, 86_400.0, 259_200.0),
 )
-"""Upper bounds of the classes of durations and waits; a new one begins a class beside the others."""
+"""Upper bounds of the classes of durations and waits; another one begins a class beside them."""
 CALL_BOUNDS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0)
 """The same for single calls of tools."""
 KEPT_DAYS: Final = {60: 3, 900: 35, 3600: 400}

@@ -79,10 +79,11 @@ UPDATE runtime_task SET state = 'waiting_human', due_at = NULL
 WHERE id IN (SELECT id FROM runtime_task WHERE owner IS NULL LIMIT 2000);
 INSERT INTO runtime_review
     (id, namespace, task_id, kind, status, why, question, allowed, situation, seq, snapshot, codec,
-     opened_at, closed_at)
+     opened_at, closed_at, opening_counted, closing_counted)
 SELECT gen_random_uuid(), 'default', t.id, 'question', CASE t.state WHEN 'waiting_human' THEN 'open'
        ELSE 'closed' END, '', '', '{answer}', 1, 1, '{}', 'j1', runtime_now(),
-       CASE t.state WHEN 'waiting_human' THEN NULL ELSE runtime_now() END
+       CASE t.state WHEN 'waiting_human' THEN NULL ELSE runtime_now() END,
+       true, t.state <> 'waiting_human'
 FROM runtime_task t LIMIT 30000
 """
 
