@@ -10,7 +10,9 @@ class ConsoleConfig(AppConfig):
     label = "console"
 
     def ready(self) -> None:
-        """Have open pages told when somebody signs out or loses a right."""
+        """Have open pages told when somebody signs out or loses a right; keep where they are."""
+        from console import sessions
         from console.live import signals
 
         signals.connect()
+        sessions.connect()

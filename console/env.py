@@ -20,6 +20,14 @@ TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 _SOURCE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+#: Desktops name Chinese by country, catalogues by script.
+_SCRIPTS = {
+    "zh": "zh-hans",
+    "zh-cn": "zh-hans",
+    "zh-sg": "zh-hans",
+    "zh-tw": "zh-hant",
+    "zh-hk": "zh-hant",
+}
 _DJANGO_NAMES = {
     "dbname": "NAME",
     "user": "USER",
@@ -97,6 +105,20 @@ class Environment:
             raise SettingRefused(name, f"an address that starts with {' or '.join(schemes)}")
         return value
 
+    def pattern(self, name: str, placeholder: str) -> str:
+        """A web address in which a placeholder stands in braces; empty when unset.
+
+        Raises:
+            SettingRefused: It is no such address, or holds other braces.
+        """
+        value = self.text(name, "")
+        rest = value.replace(f"{{{placeholder}}}", "")
+        fits = value.startswith(("http://", "https://")) and rest != value
+        if value and (not fits or set(rest) & set("{}")):
+            wanted = f"an address with http:// or https:// that holds {{{placeholder}}} and no {{}}"
+            raise SettingRefused(name, wanted)
+        return value
+
     def origins(self, name: str) -> list[str]:
         """Web origins separated by commas.
 
@@ -159,7 +181,7 @@ class Environment:
         value = self.text(name, "en")
         for word in value.split(":"):
             code = word.partition(".")[0].replace("_", "-").lower()
-            for candidate in (code, code.partition("-")[0]):
+            for candidate in (code, _SCRIPTS.get(code, ""), code.partition("-")[0]):
                 if candidate in known:
                     return candidate
             if code in {"c", "posix"}:

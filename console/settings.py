@@ -56,6 +56,8 @@ SIGNALBOX_LEASE_S = _env.number("SIGNALBOX_LEASE_S", 15.0, above=0.2)
 SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / "artifacts"))
 # Who starts the servers that a drill breaks; the runtime does not know the console.
 SIGNALBOX_SERVERS = "console.embedded.ensure"
+# Where a tracing system shows a trace, like https://traces.example.org/trace/{trace_id}.
+SIGNALBOX_TRACE_URL = _env.pattern("SIGNALBOX_TRACE_URL", "trace_id")
 SIGNALBOX_WEBHOOK_SECRETS = _env.secrets("SIGNALBOX_WEBHOOK_SECRETS")
 # Signed with the secrets named `callback`, else with one made of the installation's own.
 SIGNALBOX_CALLBACK_SECRETS = SIGNALBOX_WEBHOOK_SECRETS.get("callback") or (
@@ -135,7 +137,11 @@ WHITENOISE_MAX_AGE = 0
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 USE_TZ = True
 TIME_ZONE = _env.time_zone("TIME_ZONE")
-LANGUAGE_CODE = _env.language("LANGUAGE", dict(global_settings.LANGUAGES))
+# What the pages are complete in; a person's choice or browser comes before the installation's.
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+_language = _env.language("LANGUAGE", dict(global_settings.LANGUAGES))
+LANGUAGE_CODE = _language if _language in dict(LANGUAGES) else "en"
+LOCALE_PATHS = [BASE_DIR / "console" / "locale"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 26 * 1024 * 1024
 
 # --- live updates -------------------------------------------------------------------------------

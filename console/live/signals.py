@@ -28,9 +28,14 @@ def connect() -> None:
     post_delete.connect(_account_changed, sender=User, dispatch_uid="live.account_gone")
 
 
+def session_ended(session_key: str) -> None:
+    """Close the open pages of a session that somebody ended from elsewhere."""
+    _say(user=0, session=session_mark(session_key), code=SIGNED_OUT)
+
+
 def _signed_out(request: HttpRequest | None, **_kwargs: Any) -> None:
     if request is not None and request.session.session_key:
-        _say(user=0, session=session_mark(request.session.session_key), code=SIGNED_OUT)
+        session_ended(request.session.session_key)
 
 
 def _rights_changed(instance: Any, action: str, **_kwargs: Any) -> None:

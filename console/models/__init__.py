@@ -6,7 +6,8 @@ what they did.
 
 from console.models.audit import AuditEntry
 from console.models.people import Preferences
+from console.models.sessions import SignedIn
 from console.models.signin import SigninLink
 from console.models.tokens import ApiToken
 
-__all__ = ["ApiToken", "AuditEntry", "Preferences", "SigninLink"]
+__all__ = ["ApiToken", "AuditEntry", "Preferences", "SignedIn", "SigninLink"]

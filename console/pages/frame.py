@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject, lazystr
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language
 
 from console import queries
 from console.access import Permission, allowed
@@ -37,10 +38,13 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     """Give what the frame shows."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"now": datetime.now(UTC), "theme": "auto", "density": "comfortable"}
+        return {"now": datetime.now(UTC), "language": get_language() or "en"}
     mine = preferences(request)
     return {
         "now": queries.database_now(),
+        "language": get_language() or "en",
+        "times": mine.times,
+        "shortcuts": mine.shortcuts,
         "theme": mine.theme,
         "density": mine.density,
         "zone": lazystr(get_current_timezone_name()),
