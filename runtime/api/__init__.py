@@ -6,6 +6,7 @@ Every function is one transaction, takes keywords, and gives frozen rows.  Error
 
 from runtime.api.account import NotPermitted, account, act_as
 from runtime.api.acting import cancel, decide, pause, resume, retry
+from runtime.api.charting import Counts, Series, series, stuck_tasks
 from runtime.api.crew import NotInTheseHands, UnknownWorker, drain, force_release
 from runtime.api.describing import AgentDescription, ToolDescription, agent, agents
 from runtime.api.measuring import Measure, measure
@@ -53,6 +54,7 @@ from runtime.core.plans import Plan
 from runtime.engine.context import PlanContext
 from runtime.store.callbacks import CallbackView
 from runtime.store.operations import QueueView, RefusalView, WorkerView
+from runtime.store.stuck import StuckView
 from runtime.store.verify import Problem, Verdict
 from runtime.store.views import (
     EffectEvent,
@@ -73,6 +75,7 @@ __all__ = [
     "AgentDescription",
     "Ambiguous",
     "CallbackView",
+    "Counts",
     "Dead",
     "DeadLetter",
     "DeadLetters",
@@ -95,8 +98,10 @@ __all__ = [
     "Requeued",
     "Retryable",
     "ReviewView",
+    "Series",
     "SignalboxError",
     "StepView",
+    "StuckView",
     "TaskDetail",
     "TaskView",
     "ToolDescription",
@@ -132,9 +137,11 @@ __all__ = [
     "retry",
     "review",
     "reviews",
+    "series",
     "set_dead_letters",
     "set_hints",
     "step_results",
+    "stuck_tasks",
     "submit",
     "task",
     "tasks",

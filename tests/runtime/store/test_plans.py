@@ -24,6 +24,7 @@ from runtime.store import (
     queries,
     reviews,
     session,
+    stuck,
     tasks,
 )
 from runtime.store.journal import Holder
@@ -240,6 +241,7 @@ MEASURES: dict[str, Callable[[], object]] = {
     "workers": measures.workers,
     "open reviews": measures.open_reviews,
     "open breakers": measures.open_breakers,
+    "stuck tasks": lambda: stuck.stuck("default", 200),
 }
 
 
