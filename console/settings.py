@@ -58,6 +58,8 @@ SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / 
 SIGNALBOX_SERVERS = "console.embedded.ensure"
 # Where a tracing system shows a trace, like https://traces.example.org/trace/{trace_id}.
 SIGNALBOX_TRACE_URL = _env.pattern("SIGNALBOX_TRACE_URL", "trace_id")
+# Who asks every page for `bench dashboard`, and keeps pages open for `bench live`.
+SIGNALBOX_DASHBOARD = "console.bench.pages.measure_pages"
 SIGNALBOX_WEBHOOK_SECRETS = _env.secrets("SIGNALBOX_WEBHOOK_SECRETS")
 # Signed with the secrets named `callback`, else with one made of the installation's own.
 SIGNALBOX_CALLBACK_SECRETS = SIGNALBOX_WEBHOOK_SECRETS.get("callback") or (

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from runtime.api import Agent, Plan, PlanContext, tool
+from runtime.api import Agent, Plan, PlanContext, Retryable, tool
 
 _LIMITS = {"limits": {"steps": 1_000_000, "writes": 1_000_000}}
 
@@ -26,6 +26,12 @@ async def linger(number: int) -> dict[str, int]:
     return {"number": number}
 
 
+@tool(effect="read")
+def knock() -> None:
+    """Find nobody in, for a month."""
+    raise Retryable(after_s=30 * 86_400)
+
+
 def plan_reads(context: PlanContext) -> Plan:
     """Look things up, one after the other."""
     done = len(context.results)
@@ -42,6 +48,19 @@ def plan_lingering(context: PlanContext) -> Plan:
     """Look things up slowly, one after the other."""
     done = len(context.results)
     return Plan.finish(done) if done >= context.input["steps"] else Plan.call(linger, number=done)
+
+
+def plan_stuck(context: PlanContext) -> Plan:
+    """Stop in the way that the input names, after a look at something."""
+    if not context.results:
+        return Plan.call(look, number=0)
+    match context.input["way"]:
+        case "ask":
+            return Plan.ask("Which of the two addresses is the right one?")
+        case "retry":
+            return Plan.call(knock)
+        case _:
+            return Plan.fail("The order is unknown.")
 
 
 bench_read = Agent(
@@ -67,4 +86,20 @@ bench_linger = Agent(
     planner=plan_lingering,
     manifest=_LIMITS,
     queue="bench",
+)
+bench_stuck = Agent(
+    "bench-stuck",
+    role="Does not get on.",
+    tools=[look, knock],
+    planner=plan_stuck,
+    manifest=_LIMITS,
+    queue="bench",
+)
+bench_idle = Agent(
+    "bench-idle",
+    role="Waits for workers that nobody starts.",
+    tools=[look],
+    planner=plan_reads,
+    manifest=_LIMITS,
+    queue="bench-idle",
 )

@@ -1,0 +1,120 @@
+"""Every page of the console as an address that can be asked; routes come from the console's own."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from console.pages.words import FAMILIES
+
+#: Routes that show no page: they answer programs, take forms or hand out files.
+NO_PAGES: Final = frozenset({
+    "healthz", "readyz", "metrics", "home", "signed_in", "signin_link", "review_decide",
+})  # fmt: skip
+#: What follows the address of a page, besides nothing.
+FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "tasks": (
+        *(f"?state={family}" for family in FAMILIES),
+        "?agent=bench-read",
+        "?agent=bench-stuck&state=failed",
+        "?q=A123456",
+        "?q={done}",
+        "?q=no+such+words+anywhere",
+    ),
+    "task_rows": ("?id={done}&id={failed}&id={asking}",),
+    "task_news": ("?newest={middle}", "?newest={middle}&state=done"),
+    "task": ("?lens=events", "?lens=json"),
+    "task_parts": ("?after=0",),
+}
+#: The kinds of task whose page is asked.
+KINDS: Final = ("done", "failed", "asking", "retrying", "writing", "long")
+#: What stands in an address, for routes of which the name alone does not tell.
+PARTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "lever": {"name": "pause"},
+    "agent": {"name": "bench-read"},
+}
+_OWN_DOORS: Final = ("account_", "mfa_")
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One page: the path that a report names, and the one that is asked."""
+
+    name: str
+    path: str
+
+
+def addresses(samples: Mapping[str, str]) -> list[Address]:
+    """List the pages.
+
+    Args:
+        samples: Ids of tasks of each kind, of a review item and of a task in the middle.
+    """
+    found: dict[str, str] = {}
+    for pattern in pages():
+        parts = _parts(pattern, samples)
+        if parts is None:
+            continue
+        name = str(pattern.name)
+        path = reverse(name, kwargs=parts)
+        label = _label(path, parts)
+        found[label] = path
+        for rest in FURTHER.get(name, ()):
+            found[f"{label}{rest}"] = path + rest.format_map(dict(samples))
+        if "task_id" in parts and name in {"task", "task_parts"}:
+            for kind in KINDS:
+                given = reverse(name, kwargs={**parts, "task_id": samples[kind]})
+                found[f"{label} ({kind})"] = given
+    return [Address(name, path) for name, path in found.items()]
+
+
+def pages() -> Iterator[URLPattern]:
+    """Give the routes of ours that show a page or a part of one."""
+    yield from _pages(get_resolver().url_patterns)
+
+
+def deeper(address: str, html: str, middle: str) -> str | None:
+    """Give the address of a page far down a list, of the kind that the list's own page leads to.
+
+    Args:
+        address: The list's own.
+        html: What it shows.
+        middle: The id of a task in the middle.
+    """
+    cursor = re.search(r"cursor=([\w.:%~-]+)", html)
+    if cursor is None or not _ID.search(cursor[1]):
+        return None
+    joint = "&" if "?" in address else "?"
+    return f"{address}{joint}cursor={_ID.sub(middle, cursor[1])}"
+
+
+def _pages(patterns: "list[URLPattern | URLResolver]") -> Iterator[URLPattern]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.namespace is None:
+                yield from _pages(pattern.url_patterns)
+        elif pattern.name and pattern.name not in NO_PAGES:
+            if not pattern.name.startswith(_OWN_DOORS):
+                yield pattern
+
+
+def _parts(pattern: URLPattern, samples: Mapping[str, str]) -> dict[str, str] | None:
+    known = {
+        "task_id": samples["done"],
+        "review_id": samples["review"],
+        "seq": "3",
+        **PARTS.get(str(pattern.name), {}),
+    }
+    wanted = pattern.pattern.converters
+    return {name: known[name] for name in wanted} if set(wanted) <= set(known) else None
+
+
+def _label(path: str, parts: Mapping[str, str]) -> str:
+    label = path
+    for name, value in parts.items():
+        if name.endswith("id"):
+            label = label.replace(value, "{id}")
+    return label
