@@ -96,9 +96,8 @@ def _pages(patterns: "list[URLPattern | URLResolver]") -> Iterator[URLPattern]:
         if isinstance(pattern, URLResolver):
             if pattern.namespace is None:
                 yield from _pages(pattern.url_patterns)
-        elif pattern.name and pattern.name not in NO_PAGES:
-            if not pattern.name.startswith(_OWN_DOORS):
-                yield pattern
+        elif pattern.name and not (pattern.name in NO_PAGES or pattern.name.startswith(_OWN_DOORS)):
+            yield pattern
 
 
 def _parts(pattern: URLPattern, samples: Mapping[str, str]) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ under new ids, spread over the past, so they hold whatever columns and checkpoin
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -168,7 +168,13 @@ def _lay_plan(
         ) AS drawn
         ORDER BY age DESC
         """,
-        (DAYS, ages[1], ages[0] - ages[1], [patterns[kind] for kind in shares], list(shares.values())),
+        (
+            DAYS,
+            ages[1],
+            ages[0] - ages[1],
+            [patterns[kind] for kind in shares],
+            list(shares.values()),
+        ),
     )
     execute("CREATE INDEX ON bench_plan (pattern)")
     execute("ANALYZE bench_plan")
@@ -176,56 +182,54 @@ def _lay_plan(
 
 def _copying(table: str, key: str) -> str:
     """Write the statement that copies the rows of one table."""
-    columns = dict(
-        execute(
-            "SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attnum > 0 "
-            "AND NOT attisdropped AND attgenerated = '' AND attrelid = %s::regclass",
-            (table,),
-        )
-    )
     instead = {
         key: "p.id",
-        "counted": "false",
         "key": "NULL",
         "title": "'Order A' || p.n || ': ' || o.title",
         "search_text": "o.search_text || ' A' || p.n",
+        # What is due would be overdue in the past; it stays in the future.
+        "due_at": "o.due_at",
     }
     if table == "runtime_operation":
         instead |= {"id": "o.id || ':' || p.id", "external_id": "o.external_id || p.n"}
-    values = [
-        instead.get(name)
-        or (f"o.{name} - p.age" if kind.startswith("timestamp") else f"o.{name}")
-        for name, kind in columns.items()
-    ]
-    # What is due would be called overdue by every page; it stays in the future.
-    taken = [v if n != "due_at" else "o.due_at" for n, v in zip(columns, values, strict=True)]
-    return (
-        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(taken)} "
+    return _insert(table, instead) + (
         f"FROM bench_plan p JOIN {table} o ON o.{key} = p.pattern ORDER BY p.id"
     )
 
 
+def _insert(table: str, instead: Mapping[str, str]) -> str:
+    """Write the head of a statement that copies rows `o` as `p` plans.
+
+    Columns come from the database, so that a new one is copied, too; instants move into the past,
+    and what the copy is to have instead is named.
+    """
+    columns: list[tuple[str, str]] = [
+        (str(name), str(kind))
+        for name, kind in execute(
+            "SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attnum > 0 "
+            "AND NOT attisdropped AND attgenerated = '' AND attrelid = %s::regclass",
+            (table,),
+        )
+    ]
+    present = {"counted": "false", **instead}
+    values = [
+        present.get(name) or f"o.{name}" + (" - p.age" if kind.startswith("timestamp") else "")
+        for name, kind in columns
+    ]
+    names = ", ".join(name for name, _ in columns)
+    return f"INSERT INTO {table} ({names}) SELECT {', '.join(values)} "
+
+
 def _copy_reviews(pattern: UUID) -> None:
     """Give every copy that waits for a person an item of its own, and its checkpoint the item."""
-    rows = execute("SELECT id, checkpoint FROM runtime_task WHERE id = %s", (pattern,))
-    at = cp.decode(*rows[0])
-    assert at.wait is not None  # noqa: S101 (it waits for a person)
+    at = cp.decode(*execute("SELECT id, checkpoint FROM runtime_task WHERE id = %s", (pattern,))[0])
     ids = [row[0] for row in execute("SELECT id FROM bench_plan WHERE pattern = %s", (pattern,))]
     # The item's id differs from its task's in the last bit, so that both are of one time.
     items = [UUID(int=task_id.int ^ 1) for task_id in ids]
     texts = [cp.encode(at._replace(wait=_named(at.wait, item))) for item in items]
-    columns = [
-        str(row[0])
-        for row in execute(
-            "SELECT attname FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped "
-            "AND attgenerated = '' AND attrelid = 'runtime_review'::regclass"
-        )
-    ]
-    instead = {"id": "n.item", "task_id": "n.id", "opened_at": "o.opened_at - p.age"}
-    values = ", ".join(instead.get(name, f"o.{name}") for name in columns)
     execute(
-        f"INSERT INTO runtime_review ({', '.join(columns)}) SELECT {values} "
-        "FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, item) JOIN bench_plan p USING (id) "
+        _insert("runtime_review", {"id": "n.item", "task_id": "n.id"})
+        + "FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, item) JOIN bench_plan p USING (id) "
         "JOIN runtime_review o ON o.task_id = p.pattern",
         (ids, items),
     )
@@ -236,8 +240,8 @@ def _copy_reviews(pattern: UUID) -> None:
     )
 
 
-def _named(wait: cp.Wait, item: UUID) -> cp.Wait:
-    return cp.Wait(wait.kind, wait.until, str(item), wait.since, wait.back_to)
+def _named(wait: cp.Wait | None, item: UUID) -> cp.Wait | None:
+    return wait and replace(wait, review_id=str(item))
 
 
 def _count_what_ended(tell: Tell) -> None:
@@ -249,7 +253,7 @@ def _count_what_ended(tell: Tell) -> None:
 
 
 def _count(table: str) -> int:
-    return int(execute(f"SELECT count(*) FROM {table}")[0][0])
+    return int(execute(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 (a name of ours)
 
 
 def describe(volume: Volume) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         recovery = kinds.add_parser("recovery", help="seconds until work goes on after a kill")
         growth = kinds.add_parser("growth", help="milliseconds per step along one long task")
         growth.add_argument("--steps", type=int, default=2000)
-        dashboard = kinds.add_parser("dashboard", help="milliseconds of every page, with many tasks")
+        dashboard = kinds.add_parser("dashboard", help="milliseconds of every page of many tasks")
         dashboard.add_argument("--tasks", type=int, default=1_000_000)
         dashboard.add_argument("--events", type=int, default=10_000_000)
         dashboard.add_argument("--runs", type=int, default=20)
