@@ -13,6 +13,8 @@ from console.pages.words import FAMILIES
 NO_PAGES: Final = frozenset({
     "healthz", "readyz", "metrics", "home", "signed_in", "signin_link", "review_decide",
 })  # fmt: skip
+#: Routes that want to be asked for something.
+NOT_BARE: Final = frozenset({"task_news"})
 #: What follows the address of a page, besides nothing.
 FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "tasks": (
@@ -61,7 +63,8 @@ def addresses(samples: Mapping[str, str]) -> list[Address]:
         name = str(pattern.name)
         path = reverse(name, kwargs=parts)
         label = _label(path, parts)
-        found[label] = path
+        if name not in NOT_BARE:
+            found[label] = path
         for rest in FURTHER.get(name, ()):
             found[f"{label}{rest}"] = path + rest.format_map(dict(samples))
         if "task_id" in parts and name in {"task", "task_parts"}:

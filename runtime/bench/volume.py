@@ -31,6 +31,8 @@ SHARES: Final[Mapping[str, int]] = {
 }
 #: Events of a task besides those of its steps: created, started, completed.
 _AROUND: Final = 3
+#: What a task that reached its goal has more than the average one.
+_MORE: Final = 1.1
 _PATIENCE_S: Final = 120.0
 #: Tables whose rows belong to one task, with the instants that move into the past with it.
 _TABLES: Final[Mapping[str, str]] = {
@@ -67,7 +69,7 @@ def fill(tasks: int, events: int, tell: Tell) -> Volume:
         events: Events wanted, of all tasks together.
         tell: Told how it goes.
     """
-    patterns = _patterns(max(1, round(events / tasks) - _AROUND))
+    patterns = _patterns(max(1, math.ceil(_MORE * events / tasks) - _AROUND))
     missing = tasks - _count("runtime_task")
     began_s = time.monotonic()
     done = 0
