@@ -19,8 +19,8 @@ NOT_BARE: Final = frozenset({"task_news"})
 FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "tasks": (
         *(f"?state={family}" for family in FAMILIES),
-        "?agent=bench-read",
-        "?agent=bench-stuck&state=failed",
+        "?agent={agent}",
+        "?agent={agent}&state=done",
         "?q=A123456",
         "?q={done}",
         "?q=no+such+words+anywhere",
@@ -35,7 +35,7 @@ KINDS: Final = ("done", "failed", "asking", "retrying", "writing", "long")
 #: What stands in an address, for routes of which the name alone does not tell.
 PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "lever": {"name": "pause"},
-    "agent": {"name": "bench-read"},
+    "agent": {"name": "{agent}"},
 }
 _OWN_DOORS: Final = ("account_", "mfa_")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -53,7 +53,8 @@ def addresses(samples: Mapping[str, str]) -> list[Address]:
     """List the pages.
 
     Args:
-        samples: Ids of tasks of each kind, of a review item and of a task in the middle.
+        samples: Ids of tasks of each kind, of a review item and of a task in the middle; the name
+            of an agent.
     """
     found: dict[str, str] = {}
     for pattern in pages():
@@ -108,7 +109,10 @@ def _parts(pattern: URLPattern, samples: Mapping[str, str]) -> dict[str, str] | 
         "task_id": samples["done"],
         "review_id": samples["review"],
         "seq": "3",
-        **PARTS.get(str(pattern.name), {}),
+        **{
+            part: value.format_map(dict(samples))
+            for part, value in PARTS.get(str(pattern.name), {}).items()
+        },
     }
     wanted = pattern.pattern.converters
     return {name: known[name] for name in wanted} if set(wanted) <= set(known) else None

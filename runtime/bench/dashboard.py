@@ -23,7 +23,8 @@ class AskPages(Protocol):
         """Give ``pages`` (milliseconds of the 95th of 100 answers, by address) and what else.
 
         Args:
-            samples: Ids of tasks of each kind, of a review item and of a task in the middle.
+            samples: Ids of tasks of each kind, of a review item and of a task in the middle; the
+                name of an agent.
             runs: How often each page is asked.
             tell: Told how it goes.
         """
@@ -57,6 +58,7 @@ def _samples(volume: Volume) -> dict[str, str]:
     )
     found = {kind: str(task_id) for kind, task_id in volume.patterns.items()}
     return found | {
+        "agent": "bench-read",
         "review": str(review[0][0]),
         "middle": str(middle[0][0]) if middle else found["done"],
     }
