@@ -8,13 +8,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject, lazystr
+from django.utils.functional import Promise, SimpleLazyObject, lazystr
 from django.utils.timezone import get_current_timezone_name
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
 
 from console import queries
 from console.access import Permission, allowed
 from console.middleware import preferences
+from console.pages.script_words import script_words
+from console.pages.words import role_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +25,15 @@ class Link:
     """One entry of the navigation."""
 
     url_name: str
-    words: str
+    words: Promise
     icon: str
     needs: Permission
 
 
 PAGES = (
-    Link("tasks", "Tasks", "tasks", Permission.VIEW_TASKS),
-    Link("reviews", "Reviews", "reviews", Permission.VIEW_REVIEWS),
-    Link("workers", "Workers", "workers", Permission.VIEW_WORKERS),
+    Link("tasks", gettext_lazy("Tasks"), "tasks", Permission.VIEW_TASKS),
+    Link("reviews", gettext_lazy("Reviews"), "reviews", Permission.VIEW_REVIEWS),
+    Link("workers", gettext_lazy("Workers"), "workers", Permission.VIEW_WORKERS),
 )
 
 
@@ -38,11 +41,11 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     """Give what the frame shows."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"now": datetime.now(UTC), "language": get_language() or "en"}
+        return {"now": datetime.now(UTC), **_spoken()}
     mine = preferences(request)
     return {
         "now": queries.database_now(),
-        "language": get_language() or "en",
+        **_spoken(),
         "times": mine.times,
         "shortcuts": mine.shortcuts,
         "theme": mine.theme,
@@ -57,8 +60,13 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def _spoken() -> dict[str, Any]:
+    return {"language": get_language() or "en", "script_words": script_words}
+
+
 def _roles(user: Any) -> str:
-    return " · ".join(user.groups.order_by("name").values_list("name", flat=True)) or "no role"
+    names = user.groups.order_by("name").values_list("name", flat=True)
+    return " · ".join(role_word(name) for name in names) or _("no role")
 
 
 def _open_reviews(user: Any) -> int:

@@ -12,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
+from console.access import Role
 from runtime.core.reviews import Decision, Kind
 from runtime.core.states import State
 
@@ -134,6 +135,20 @@ _RETRY_WORDS: Final = Worded(
         Kind.RETRIES_EXHAUSTED: gettext_lazy("Start over"),
     }
 )
+
+
+ROLE_WORDS: Final = Worded(
+    {
+        Role.VIEWER: gettext_lazy("viewer"),
+        Role.OPERATOR: gettext_lazy("operator"),
+        Role.ADMINISTRATOR: gettext_lazy("administrator"),
+    }
+)
+
+
+def role_word(name: str) -> str:
+    """Name a role; those that an installation made itself keep their name."""
+    return ROLE_WORDS[Role(name)] if name in set(Role) else name
 
 
 def lamp(state: State, *, held: bool = False, in_hand: bool = True) -> Lamp:

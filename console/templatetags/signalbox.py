@@ -5,9 +5,13 @@ from typing import Any
 
 from django import template
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.pages import payloads, text, words
+from console.middleware import preferences
+from console.pages import payloads, text, times, words
+from runtime.core import payload_views
+from runtime.core.states import State
 
 register = template.Library()
 
@@ -54,10 +58,49 @@ def age(then: datetime | None, now: datetime) -> str:
     return words.age(now, then)
 
 
+@register.simple_tag(takes_context=True)
+def moment(
+    context: template.Context, then: datetime | None, now: datetime, phrase: str = ""
+) -> SafeString | str:
+    """Give an instant as its reader prefers: how long ago, going on by a script, or date and time.
+
+    Args:
+        context: Knows the reader.
+        then: The instant.
+        now: The database's clock.
+        phrase: ``ago`` or ``waiting``: what the age stands in.
+    """
+    if then is None:
+        return "–"
+    request = getattr(context, "request", None)
+    if request is not None and preferences(request).times == "absolute":
+        return format_html(_ABSOLUTE, utc(then), stamp(then), times.at(then, now, phrase))
+    said = times.ago(then, now, phrase)
+    return format_html(_RELATIVE, utc(then), stamp(then), phrase, said)
+
+
+_ABSOLUTE = '<time class="num" datetime="{}" title="{}">{}</time>'
+_RELATIVE = (
+    '<time class="num" datetime="{}" title="{}" data-behavior="age" data-phrase="{}">{}</time>'
+)
+
+
 @register.filter
 def short(value: object) -> str:
     """Shorten an id in the middle."""
     return words.short(str(value))
+
+
+@register.filter
+def state_word(state: str) -> str:
+    """Name a state of a task."""
+    return str(words.STATE_WORDS[State(state)])
+
+
+@register.filter
+def human_size(size: int) -> str:
+    """Say how many bytes."""
+    return payload_views.human_size(int(size))
 
 
 @register.filter

@@ -1,7 +1,8 @@
 // Ages go on by the server's clock, in the words the server uses (console/pages/words.py).
 import { live } from "./live.js";
+import { word } from "./words.js";
 
-const UNITS = [[86400, "d"], [3600, "h"], [60, "min"]];
+const UNITS = [[86400, "days"], [3600, "hours"], [60, "minutes"], [1, "seconds"]];
 const shown = new Set();
 
 export function attachAge(element) {
@@ -9,9 +10,8 @@ export function attachAge(element) {
 }
 
 export function words(seconds) {
-  if (seconds < 1) return "now";
-  for (const [size, unit] of UNITS) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
-  return `${Math.floor(seconds)} s`;
+  for (const [size, unit] of UNITS) if (seconds >= size) return word(unit, { number: Math.floor(seconds / size) });
+  return word("now");
 }
 
 function tick() {
@@ -22,7 +22,8 @@ function tick() {
     }
     const then = Date.parse(element.dateTime);
     if (Number.isNaN(then)) continue;
-    const text = words(Math.abs(live.now() - then) / 1000);
+    const age = words(Math.abs(live.now() - then) / 1000);
+    const text = element.dataset.phrase ? word(element.dataset.phrase, { age }) : age;
     if (element.textContent !== text) element.textContent = text;
   }
 }

@@ -1,4 +1,6 @@
 // Copies an id that is shown shortened.
+import { word } from "./words.js";
+
 export function attachCopy(element) {
   element.addEventListener("click", async () => {
     try {
@@ -8,6 +10,7 @@ export function attachCopy(element) {
       element.textContent = element.dataset.copy;
       return;
     }
+    element.dataset.said = word("copied");
     element.classList.add("is-copied");
     window.setTimeout(() => element.classList.remove("is-copied"), 1500);
   });

@@ -1,5 +1,6 @@
 // How fresh the page is: "Live · 0.4 s ago", "Reconnecting…", "Paused".
 import { live } from "./live.js";
+import { word } from "./words.js";
 
 const STALE_MS = 30000;
 
@@ -16,8 +17,7 @@ export function attachFreshness(element) {
 }
 
 function say(state, age) {
-  if (state === "live") return `Live · ${(age / 1000).toFixed(1)} s ago`;
-  if (state === "away") return `Reconnecting… ${Math.round(age / 1000)} s`;
-  if (state === "paused") return "Paused";
-  return "Not live yet";
+  if (state === "live") return word("live", { number: (age / 1000).toFixed(1) });
+  if (state === "away") return word("away", { number: Math.round(age / 1000) });
+  return word(state === "paused" ? "paused" : "off");
 }

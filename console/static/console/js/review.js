@@ -2,6 +2,7 @@
 // decision waits until its reader has looked.
 import { coalesced, fetchPart } from "./parts.js";
 import { live } from "./live.js";
+import { word } from "./words.js";
 
 export function attachReview(element) {
   focusNotice(element);
@@ -22,15 +23,15 @@ function hasMoved(shown, now) {
 
 function tell(element, now) {
   if (element.querySelector(".moved")) return;
-  const said = now.querySelector(".note")?.textContent.trim() ?? "The task has moved on.";
+  const said = now.querySelector(".note")?.textContent.trim() ?? word("moved on");
   const notice = document.createElement("div");
   notice.className = "note note-stop moved";
   notice.setAttribute("role", "alert");
   const strong = document.createElement("strong");
-  strong.textContent = "This changed while you looked. ";
+  strong.textContent = `${word("moved")} `;
   const link = document.createElement("a");
   link.href = element.dataset.review;
-  link.textContent = "Show it as it is now";
+  link.textContent = word("show now");
   notice.append(strong, `${said} `, link);
   element.querySelector("h1").after(notice);
   for (const button of element.querySelectorAll(".decision-bar button")) button.disabled = true;
@@ -50,6 +51,6 @@ export function attachDecision(form) {
     const button = event.target.closest?.("button[form=decision]");
     if (!button || button.form !== form) return;
     const isMissing = "needsReason" in button.dataset && !reason.value.trim();
-    reason.setCustomValidity(isMissing ? "Say why: ending a task needs a reason." : "");
+    reason.setCustomValidity(isMissing ? word("say why") : "");
   });
 }

@@ -1,4 +1,6 @@
 // Says what happened, and what went wrong between here and the server, with a way to try again.
+import { word } from "./words.js";
+
 const SHOWN_MS = 6000;
 
 export function toast(said, retry = null) {
@@ -8,7 +10,7 @@ export function toast(said, retry = null) {
   words.textContent = said;
   element.append(words);
   // What asks for an action stays until it is taken; what only tells goes by itself.
-  element.append(retry ? button("Try again", () => retry()) : "", button("Close"));
+  element.append(retry ? button(word("try again"), () => retry()) : "", button(word("close")));
   // What lies behind an open dialog cannot be reached: then it is said inside.
   const place = document.querySelector("dialog[open] [data-toasts]") ?? document.getElementById("toasts");
   place.replaceChildren(element);
@@ -31,13 +33,13 @@ export function watchRequests() {
   document.body.addEventListener("htmx:responseError", (event) => {
     const { xhr, elt } = event.detail;
     if (xhr.status === 401) return;
-    if (xhr.status === 403) toast("Your account may not do this.");
-    else if (xhr.status === 404) toast("There is nothing at this address any more.");
-    else toast(`The server failed (${xhr.status}). What you sent may not have been done.`, again(elt));
+    if (xhr.status === 403) toast(word("not allowed"));
+    else if (xhr.status === 404) toast(word("nothing there"));
+    else toast(word("server failed", { status: xhr.status }), again(elt));
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.body.addEventListener(name, (event) => {
-      toast("The server does not answer. What you sent may not have been done.", again(event.detail.elt));
+      toast(word("no answer"), again(event.detail.elt));
     });
   }
 }
