@@ -10,7 +10,7 @@ from console.guard import OF_OTHERS
 from console.http import api
 from console.http.health import healthz, readyz
 from console.metrics import metrics
-from console.pages import home, personal, reviews, signing, task, task_list, workers
+from console.pages import event, home, personal, reviews, signing, task, task_list, workers
 
 
 def _chosen(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern | URLResolver]:
@@ -36,11 +36,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tasks/news/", task_list.task_news, name="task_news"),
     path("tasks/<uuid:task_id>/", task.task, name="task"),
     path("tasks/<uuid:task_id>/parts/", task.task_parts, name="task_parts"),
+    path("tasks/<uuid:task_id>/events/<int:seq>/", event.event, name="event"),
+    path("tasks/<uuid:task_id>/events/<int:seq>/raw/", event.event_raw, name="event_raw"),
+    path("tasks/<uuid:task_id>/artifacts/<uuid:handle>/", event.artifact_raw, name="artifact_raw"),
+    path("tasks/<uuid:task_id>/force-release/", workers.force_release, name="force_release"),
     path("tasks/<uuid:task_id>/<slug:name>/", task.pull_lever, name="lever"),
     path("reviews/", reviews.review_list, name="reviews"),
     path("reviews/<uuid:review_id>/", reviews.review, name="review"),
     path("reviews/<uuid:review_id>/decide/", reviews.decide, name="review_decide"),
     path("workers/", workers.workers, name="workers"),
+    path("workers/<uuid:worker_id>/drain/", workers.drain, name="worker_drain"),
     path("settings/", personal.settings, name="settings"),
     path("sign-in/link/<str:token>/", signing.signin_link, name="signin_link"),
     path("sign-in/", include(_chosen(account.urlpatterns))),

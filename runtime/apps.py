@@ -6,7 +6,7 @@ from uuid import UUID
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
-    from runtime.api import DeadLetter
+    from runtime.api import BrokerStand, DeadLetter
 
 
 class RuntimeConfig(AppConfig):
@@ -40,6 +40,11 @@ class _Hints:
 
 
 class _Letters:
+    def stand(self) -> "BrokerStand":
+        from runtime.actors.dead import BrokerLetters
+
+        return BrokerLetters().stand()
+
     def list(self, limit: int) -> "list[DeadLetter]":
         from runtime.actors.dead import BrokerLetters
 

@@ -40,7 +40,9 @@ def shown(value: object, limit_chars: int | None = SHOWN_CHARS) -> Shown:
         if room is not None:
             room -= len(part)
             if room < 0:
-                return Shown("".join(parts), f"the first {human_size(limit_chars or 0)} are shown")
+                # One long text alone may be larger than all that is wanted.
+                text = "".join(parts)[:limit_chars]
+                return Shown(text, f"the first {human_size(limit_chars or 0)} are shown")
     return Shown("".join(parts))
 
 

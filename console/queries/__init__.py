@@ -27,7 +27,6 @@ from console.queries.tasks import (
     task_page,
     task_rows,
 )
-from console.queries.workers import held_tasks
 
 __all__ = [
     "COUNTED",
@@ -46,7 +45,6 @@ __all__ = [
     "counts",
     "database_now",
     "first_position",
-    "held_tasks",
     "lease",
     "newest_task",
     "news",

@@ -9,16 +9,30 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dramatiq
+import redis
+from django.conf import settings
 from dramatiq.brokers.redis import RedisBroker
 
 from runtime.actors.broker import broker
-from runtime.api import DeadLetter
+from runtime.api import BrokerStand, DeadLetter
 
 _SUFFIX = ".XQ"
+_PATIENCE_S = 1.0
 
 
 class BrokerLetters:
     """The dead-letter queues of Valkey; RabbitMQ shows its own in its own console."""
+
+    def stand(self) -> BrokerStand:
+        """Count the messages by what became of them.
+
+        Raises:
+            redis.RedisError: Valkey does not answer within a second.
+        """
+        for chosen in _brokers():
+            with _patient_client() as client:
+                return _counted(client, str(chosen.namespace))
+        return BrokerStand()
 
     def list(self, limit: int) -> list[DeadLetter]:
         """List given-up messages, the oldest first.
@@ -53,6 +67,28 @@ class BrokerLetters:
                 chosen.client.hdel(f"{key}.msgs", message_id)
                 return True
         return False
+
+
+def _patient_client() -> Any:
+    """Give a client that waits a second at most: a page must not hang with the broker."""
+    limits = {"socket_timeout": _PATIENCE_S, "socket_connect_timeout": _PATIENCE_S}
+    return redis.Redis.from_url(settings.BROKER_URL, **limits)
+
+
+def _counted(client: Any, namespace: str) -> BrokerStand:
+    waiting = unacknowledged = given_up = 0
+    acks = f"{namespace}:__acks__."
+    for key in client.scan_iter(match=f"{namespace}:*", count=1000):
+        name = key.decode()
+        if name.startswith(acks):
+            unacknowledged += client.scard(key)
+        elif name.endswith(_SUFFIX):
+            given_up += client.zcard(key)
+        elif name.endswith((".msgs", "__heartbeats__")):
+            continue
+        elif client.type(key) == b"list":
+            waiting += client.llen(key)
+    return BrokerStand(waiting, unacknowledged, given_up)
 
 
 def _brokers() -> Iterator[RedisBroker]:

@@ -9,14 +9,17 @@ from runtime.api.acting import cancel, decide, pause, resume, retry
 from runtime.api.charting import Counts, Series, series, stuck_tasks
 from runtime.api.crew import NotInTheseHands, UnknownWorker, drain, force_release
 from runtime.api.describing import AgentDescription, ToolDescription, agent, agents
-from runtime.api.measuring import Measure, measure
+from runtime.api.measuring import Measure, backlogs, measure
 from runtime.api.operating import (
+    Broker,
+    BrokerStand,
     Dead,
     DeadLetter,
     DeadLetters,
     NothingToRequeue,
     Readiness,
     Requeued,
+    broker,
     dead,
     queues,
     readiness,
@@ -53,6 +56,7 @@ from runtime.core.manifest import Manifest
 from runtime.core.plans import Plan
 from runtime.engine.context import PlanContext
 from runtime.store.callbacks import CallbackView
+from runtime.store.measures import Backlog
 from runtime.store.operations import QueueView, RefusalView, WorkerView
 from runtime.store.stuck import StuckView
 from runtime.store.verify import Problem, Verdict
@@ -74,6 +78,9 @@ __all__ = [
     "Agent",
     "AgentDescription",
     "Ambiguous",
+    "Backlog",
+    "Broker",
+    "BrokerStand",
     "CallbackView",
     "Counts",
     "Dead",
@@ -114,6 +121,8 @@ __all__ = [
     "act_as",
     "agent",
     "agents",
+    "backlogs",
+    "broker",
     "callback",
     "cancel",
     "checkpoint",

@@ -31,8 +31,27 @@ class DeadLetter:
     died_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class BrokerStand:
+    """How many messages the broker holds; None for what this kind of broker does not tell.
+
+    Args:
+        waiting: Doorbells that no worker has taken yet.
+        unacknowledged: Taken by a worker that has not said yet that it looked.
+        given_up: Dead letters.
+    """
+
+    waiting: int | None = None
+    unacknowledged: int | None = None
+    given_up: int | None = None
+
+
 class DeadLetters(Protocol):
     """The broker's dead-letter queues."""
+
+    def stand(self) -> BrokerStand:
+        """Count the broker's messages."""
+        ...
 
     def list(self, limit: int) -> list[DeadLetter]:
         """List given-up messages, the oldest first."""
@@ -44,6 +63,9 @@ class DeadLetters(Protocol):
 
 
 class _NoLetters:
+    def stand(self) -> BrokerStand:
+        return BrokerStand()
+
     def list(self, limit: int) -> list[DeadLetter]:  # noqa: ARG002
         return []
 
@@ -68,6 +90,14 @@ class Dead:
     letters: tuple[DeadLetter, ...]
     broker: str | None = None
     """Why the broker could not be asked, if it could not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Whether the broker answers, and what it holds; `problem` says why it does not."""
+
+    stand: BrokerStand
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +166,14 @@ def dead(*, namespace: str = "default", limit: int = 200) -> Dead:
         return Dead(tuple(items), tuple(_Letters.port.list(limit)))
     except Exception as error:  # noqa: BLE001 (any broker, any failure)
         return Dead(tuple(items), (), safe_text(error, 200))
+
+
+def broker() -> Broker:
+    """Ask the broker what it holds; tasks go on without it, only later."""
+    try:
+        return Broker(_Letters.port.stand())
+    except Exception as error:  # noqa: BLE001 (any broker, any failure)
+        return Broker(BrokerStand(), safe_text(error, 200) or type(error).__name__)
 
 
 def requeue(

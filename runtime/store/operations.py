@@ -135,9 +135,8 @@ def workers() -> list[WorkerView]:
 
 
 def _worker(row: Row) -> WorkerView:
-    *facts, agents, drain_asked_at, left_behind = row
-    facts[4] = tuple(facts[4])
-    return WorkerView(*facts, tuple(agents), drain_asked_at, tuple(left_behind))
+    end = (tuple(row[16]), row[17], tuple(row[18]))
+    return WorkerView(*(*row[:4], tuple(row[4]), *row[5:16], *end))
 
 
 def refusals(task_id: UUID, limit: int) -> list[RefusalView]:

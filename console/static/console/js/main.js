@@ -5,6 +5,7 @@ import { attachBadge } from "./badge.js";
 import { attachCopy } from "./copy.js";
 import { attachDecision, attachReview } from "./review.js";
 import { attachDialog } from "./dialog.js";
+import { attachEvent } from "./event-page.js";
 import { attachFreshness } from "./freshness.js";
 import { attachList } from "./task-list.js";
 import { attachRefresh } from "./refresh.js";
@@ -17,6 +18,7 @@ const BEHAVIORS = {
   copy: attachCopy,
   decision: attachDecision,
   dialog: attachDialog,
+  "event-page": attachEvent,
   freshness: attachFreshness,
   refresh: attachRefresh,
   "review-badge": attachBadge,
