@@ -12,6 +12,7 @@ from console.pages.words import FAMILIES
 #: Routes that show no page: they answer programs, take forms or hand out files.
 NO_PAGES: Final = frozenset({
     "healthz", "readyz", "metrics", "home", "signed_in", "signin_link", "review_decide",
+    "task_bulk", "task_bulk_run",
 })  # fmt: skip
 #: Routes that want to be asked for something.
 NOT_BARE: Final = frozenset({"task_news"})
@@ -24,6 +25,16 @@ FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
         "?q=A123456",
         "?q={done}",
         "?q=no+such+words+anywhere",
+        "?q=order",
+        "?state=all",
+        "?state=all&sort=oldest",
+        "?sort=ended",
+        "?waits=queue",
+        "?waits=retry",
+        "?waits=paused",
+        "?waits=question",
+        "?since=24h",
+        "?since=24h&time=ended&state=failed",
     ),
     "task_rows": ("?id={done}&id={failed}&id={asking}",),
     "task_news": ("?newest={middle}", "?newest={middle}&state=done"),

@@ -20,7 +20,7 @@ export function put(old, fresh) {
   if (old.isEqualNode(fresh)) return old;
   const focus = document.activeElement;
   if (focus === document.body || !old.contains(focus)) return replace(old, fresh);
-  if (focus.matches("input, textarea, select")) return old;
+  if (focus.matches("input:not([type=checkbox]), textarea, select")) return old;
   const [mine, theirs] = [[...old.children], [...fresh.children]];
   if (old !== focus && old.tagName === fresh.tagName && mine.length === theirs.length) {
     copyAttributes(old, fresh);

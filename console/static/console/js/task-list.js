@@ -1,5 +1,8 @@
-// The list: rows change in place and never move; new tasks wait behind "N new – show".
+// The list: rows change in place and never move; new tasks wait behind "N new – show", and tasks that
+// left the view stay where they are, greyed, until the list is shown anew.
 import { coalesced, fetchPart, light, put, putAll } from "./parts.js";
+import { keepSelected, attachSelection } from "./task-select.js";
+import { attachRowKeys } from "./task-keys.js";
 import { live } from "./live.js";
 
 const NEWS_MS = 2000;
@@ -13,13 +16,17 @@ export function attachList(element) {
     const ids = [...wanted].filter((id) => document.getElementById(`task-${id}`));
     wanted.clear();
     if (!ids.length) return;
-    const query = new URLSearchParams(ids.map((id) => ["id", id]));
+    const query = address();
+    for (const id of ids) query.append("id", id);
     const fetched = await fetchPart(`${element.dataset.rows}?${query}`);
+    const gone = rows().filter(isGone).length;
     for (const fresh of [...fetched.querySelectorAll("tr[data-task]")]) putRow(fresh);
+    if (rows().filter(isGone).length !== gone) refreshNews();
   });
   const refreshNews = coalesced(async () => {
-    const query = new URLSearchParams(window.location.search);
+    const query = address();
     query.set("newest", element.dataset.newest);
+    query.set("left", String(rows().filter(isGone).length));
     putAll(await fetchPart(`${element.dataset.news}?${query}`));
   }, NEWS_MS);
 
@@ -32,12 +39,28 @@ export function attachList(element) {
     others: refreshNews,
   });
   element.addEventListener("htmx:afterSwap", () => live.say());
+  attachSelection(element);
+  attachRowKeys(element);
+}
+
+// Something was done to many: the rows say so now, not only when the hints come.
+document.body.addEventListener("signalbox:acted", () => live.poke());
+
+function address() {
+  const query = new URLSearchParams(window.location.search);
+  for (const name of ["id", "cursor", "newest", "left"]) query.delete(name);
+  return query;
+}
+
+function isGone(row) {
+  return row.classList.contains("is-gone");
 }
 
 function putRow(fresh) {
   const old = document.getElementById(fresh.id);
   if (!old || Number(old.dataset.seq) > Number(fresh.dataset.seq)) return;
   const moved = old.dataset.seq !== fresh.dataset.seq;
+  keepSelected(old, fresh);
   const row = put(old, fresh);
   if (moved) light(row);
 }
