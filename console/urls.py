@@ -47,6 +47,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("workers/", workers.workers, name="workers"),
     path("workers/<uuid:worker_id>/drain/", workers.drain, name="worker_drain"),
     path("settings/", personal.settings, name="settings"),
+    path("settings/sessions/end/", personal.end_sessions, name="end_sessions"),
+    path("settings/sessions/<uuid:which>/end/", personal.end_session, name="end_session"),
     path("sign-in/link/<str:token>/", signing.signin_link, name="signin_link"),
     path("sign-in/", include(_chosen(account.urlpatterns))),
     path("sign-in/second-factor/", include(_chosen(mfa.urlpatterns))),

@@ -8,8 +8,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.access import Permission
 from console.middleware import preferences
-from console.pages import payloads, text, times, words
+from console.pages import event_words, payloads, text, times, words
+from console.pages.rights import PERMISSION_WORDS
 from runtime.core import payload_views
 from runtime.core.states import State
 
@@ -92,6 +94,12 @@ def short(value: object) -> str:
 
 
 @register.filter
+def event_word(type_: str) -> str:
+    """Name an event in a word or two."""
+    return event_words.called(type_)
+
+
+@register.filter
 def state_word(state: str) -> str:
     """Name a state of a task."""
     return str(words.STATE_WORDS[State(state)])
@@ -107,6 +115,12 @@ def human_size(size: int) -> str:
 def actor(value: str | None) -> str:
     """Name who did something."""
     return words.actor(value or "somebody")
+
+
+@register.filter
+def right(permission: str) -> str:
+    """Say what a permission lets somebody do."""
+    return PERMISSION_WORDS.get(Permission(permission), permission)
 
 
 @register.filter

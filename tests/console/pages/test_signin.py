@@ -160,11 +160,10 @@ def test_a_second_factor_can_be_set_up_once_there_is_a_password(link: str, clien
 def test_theme_density_and_zone_are_kept_for_the_account(link: str, client: Client) -> None:
     client.post(link)
 
-    client.post("/settings/", {"theme": "dark", "density": "compact", "zone": "Asia/Kathmandu"})
+    chosen = {"theme": "dark", "density": "compact", "times": "absolute", "zone": "Asia/Kathmandu"}
+    client.post("/settings/", chosen)
     page = client.get("/tasks/").content.decode()
-    refused = client.post(
-        "/settings/", {"theme": "dark", "density": "compact", "zone": "Mars/Base"}
-    )
+    refused = client.post("/settings/", chosen | {"zone": "Mars/Base"})
 
     assert 'data-theme="dark" data-density="compact"' in page
     assert re.search(r'class="zone">[^<]*Kathmandu', page)

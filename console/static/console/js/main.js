@@ -4,6 +4,7 @@ import { attachAge } from "./age.js";
 import { attachBadge } from "./badge.js";
 import { attachCopy } from "./copy.js";
 import { attachDecision, attachReview } from "./review.js";
+import { attachDeviceZone } from "./device-zone.js";
 import { attachDialog } from "./dialog.js";
 import { attachEvent } from "./event-page.js";
 import { attachFreshness } from "./freshness.js";
@@ -17,6 +18,7 @@ const BEHAVIORS = {
   age: attachAge,
   copy: attachCopy,
   decision: attachDecision,
+  "device-zone": attachDeviceZone,
   dialog: attachDialog,
   "event-page": attachEvent,
   freshness: attachFreshness,
