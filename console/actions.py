@@ -11,6 +11,9 @@ from uuid import UUID
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from console import audit
 from console.access import Permission, allowed
@@ -58,10 +61,10 @@ class Lever:
     """
 
     name: str
-    words: str
-    asks: str
-    says: str
-    done: str
+    words: str | Promise
+    asks: str | Promise
+    says: str | Promise
+    done: str | Promise
     needs_situation: bool = False
     is_destructive: bool = False
 
@@ -71,36 +74,33 @@ LEVERS: Final[dict[str, Lever]] = {
     for lever in (
         Lever(
             "pause",
-            "Pause",
-            "Pause this task?",
-            "A step under way reaches its end first. Nothing is lost; it goes on where it stands "
-            "once it is resumed.",
-            "Paused. A step under way reaches its end first.",
+            _("Pause"),
+            _("Pause this task?"),
+            _("Nothing is lost; it goes on exactly where it stands once it is resumed."),
+            _("Paused. A step under way reaches its end first."),
         ),
         Lever(
             "resume",
-            "Resume",
-            "Resume this task?",
-            "It goes on exactly where it stands.",
-            "Resumed.",
+            _("Resume"),
+            _("Resume this task?"),
+            _("It goes on exactly where it stands."),
+            _("Resumed."),
             needs_situation=True,
         ),
         Lever(
             "retry",
-            "Retry now",
-            "Retry now?",
-            "The back-off ends and the call is made at once, under the same operation id; or, "
-            "where a person is asked after a failure, the call starts over.",
-            "It is tried again now.",
+            _("Retry now"),
+            _("Retry now?"),
+            _("It does not wait any longer."),
+            _("It is tried again now."),
             needs_situation=True,
         ),
         Lever(
             "cancel",
-            "Cancel task",
-            "Cancel this task?",
-            "It ends without reaching its goal. Effects that are confirmed stay as they are; a "
-            "call under way may still happen. This cannot be taken back.",
-            "Cancelled. A worker that holds it ends it at its next step.",
+            _("Cancel task"),
+            _("Cancel this task?"),
+            _("It ends without reaching its goal. This cannot be taken back."),
+            _("Cancelled. A worker that holds it ends it at its next step."),
             is_destructive=True,
         ),
     )
@@ -119,7 +119,7 @@ def pull(request: HttpRequest, lever: Lever, task_id: UUID, reason: str, situati
     """
     act = _act(request, f"task.{lever.name}", f"task:{task_id}", reason)
     if not reason.strip():
-        return Outcome(422, "Say why: the reason is kept with the task.")
+        return Outcome(422, gettext("Say why: the reason is kept with the task."))
     seen = {"situation": situation} if lever.needs_situation else {}
     call = getattr(api, lever.name)
     return _attempt(
@@ -127,7 +127,7 @@ def pull(request: HttpRequest, lever: Lever, task_id: UUID, reason: str, situati
         Permission.ACT_ON_TASKS,
         act,
         lambda: call(task_id, reason=reason, by=act.actor, **seen),
-        lever.done,
+        str(lever.done),
     )
 
 
@@ -164,7 +164,7 @@ def decide(  # noqa: PLR0913 (the parts of one decision)
             arguments=arguments,
             situation=situation,
         ),
-        "Your decision is recorded.",
+        gettext("Your decision is recorded."),
     )
 
 
@@ -192,7 +192,7 @@ def _attempt(
 ) -> Outcome:
     if not allowed(request.user, permission):
         audit.record(act, "denied")
-        return Outcome(403, "Your account may not do this.")
+        return Outcome(403, gettext("Your account may not do this."))
     try:
         # What was done and who did it are written together, or neither is.
         with transaction.atomic():

@@ -10,7 +10,17 @@ from console.guard import OF_OTHERS
 from console.http import api
 from console.http.health import healthz, readyz
 from console.metrics import metrics
-from console.pages import event, home, personal, reviews, signing, task, task_list, workers
+from console.pages import (
+    event,
+    home,
+    personal,
+    reviews,
+    signing,
+    task,
+    task_lever,
+    task_list,
+    workers,
+)
 
 
 def _chosen(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern | URLResolver]:
@@ -40,7 +50,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tasks/<uuid:task_id>/events/<int:seq>/raw/", event.event_raw, name="event_raw"),
     path("tasks/<uuid:task_id>/artifacts/<uuid:handle>/", event.artifact_raw, name="artifact_raw"),
     path("tasks/<uuid:task_id>/force-release/", workers.force_release, name="force_release"),
-    path("tasks/<uuid:task_id>/<slug:name>/", task.pull_lever, name="lever"),
+    path("tasks/<uuid:task_id>/export/", task.task_export, name="task_export"),
+    path("tasks/<uuid:task_id>/paper/", task.task_paper, name="task_paper"),
+    path("tasks/<uuid:task_id>/<slug:name>/", task_lever.pull_lever, name="lever"),
     path("reviews/", reviews.review_list, name="reviews"),
     path("reviews/<uuid:review_id>/", reviews.review, name="review"),
     path("reviews/<uuid:review_id>/decide/", reviews.decide, name="review_decide"),

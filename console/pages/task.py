@@ -1,54 +1,39 @@
-"""The page of one task: why it is where it is, its way over the track, and its steps.
+"""The page of one task: why it is where it is, its way over the track, and its tabs.
 
 The page and its live parts are drawn by the same code; a part names itself by its id, and the
 page's script puts it in place of the one it shows.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from console import actions, queries
+from console import audit
 from console.access import Permission, needs
-from console.actions import LEVERS, Lever
-from console.guard import is_fragment
-from console.pages import timeline, track
-from console.pages.notes import done
-from console.pages.words import lamp
+from console.actions import account
+from console.audit import Act
+from console.http.export import stream
+from console.middleware import request_id
+from console.pages import task_facts, task_tabs, task_window, track
+from console.pages.task_facts import Facts
+from console.pages.task_lever import levers
+from console.pages.task_window import number
 from runtime import api
-from runtime.api import EventView, SignalboxError, StepView, TaskDetail
-from runtime.core.errors import UnknownTask
-from runtime.core.reviews import Decision
 from runtime.core.states import TERMINAL, State
 
-WINDOW: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The events a page shows: those after `after`; `earlier` leads to the ones before."""
-
-    after: int
-    events: list[EventView]
-    earlier: int | None
-    later: int | None
+_PAPER_EVENTS: Final = 1000
 
 
 @needs(Permission.VIEW_TASKS)
 @require_safe
 def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show one task."""
-    found = _found(task_id)
-    lens = "events" if request.GET.get("lens") == "events" else "steps"
-    window = _window(found, request.GET.get("after", ""))
-    context = _parts(request, found) | {"lens": lens, "window": window}
-    if lens == "steps":
-        context["items"] = _items(found, window.events)
-    return render(request, "tasks/task.html", context)
+    facts = task_facts.read(task_facts.found(task_id))
+    shown = _parts(request, facts)
+    return render(request, "tasks/task.html", shown | _tab(request, facts, shown["tab"]))
 
 
 @needs(Permission.VIEW_TASKS)
@@ -58,122 +43,83 @@ def task_parts(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
     Items of the timeline that began before it are given again when something was added to them.
     """
-    found = _found(task_id)
-    after = _number(request.GET.get("after", ""), 0)
-    shown_from = max(0, min(_number(request.GET.get("from", ""), 0), found.version))
-    window = _window(found, str(max(shown_from, after - WINDOW)))
-    items = [item for item in _items(found, window.events) if item.last_seq > after]
-    return render(request, "tasks/parts.html", _parts(request, found) | {"items": items})
+    facts = task_facts.read(task_facts.found(task_id))
+    shown = _parts(request, facts)
+    since = number(request.GET.get("since", ""), 0)
+    shown["is_part"] = True
+    if shown["tab"] == task_tabs.FIRST:
+        shown |= _news(request, facts, since)
+    elif shown["tab"] in task_tabs.STILL:
+        shown["fresh"] = max(facts.task.version - since, 0)
+    else:
+        shown |= _tab(request, facts, shown["tab"])
+    return render(request, "tasks/parts.html", shown)
 
 
-@needs(Permission.ACT_ON_TASKS)
-@require_http_methods(["GET", "HEAD", "POST"])
-def pull_lever(request: HttpRequest, task_id: UUID, name: str) -> HttpResponse:
-    """Ask for the reason of a command; take it when it comes."""
-    lever = LEVERS.get(name)
-    if lever is None:
-        raise Http404
-    found = _found(task_id)
-    reason = request.POST.get("reason", "")
-    context = {"task": found, "lever": lever, "reason": reason}
-    if request.method != "POST":
-        return _dialog(request, context, 200)
-    situation = _number(request.POST.get("situation", ""), -1)
-    outcome = actions.pull(request, lever, task_id, reason, situation)
-    if outcome.is_done:
-        return done(request, outcome.said, "task", task_id=task_id)
-    # Whatever it was, what the person typed stays, and the dialog carries what stands now.
-    return _dialog(
-        request, context | {"task": _found(task_id), "said": outcome.said}, outcome.status
+@needs(Permission.VIEW_TASKS)
+@require_POST
+def task_export(request: HttpRequest, task_id: UUID) -> StreamingHttpResponse:
+    """Send the whole of a task as JSON lines; posted, because who takes it is kept."""
+    task = task_facts.found(task_id)
+    act = Act(
+        actor=account(request.user),
+        action="payload.download",
+        object=f"task:{task_id}",
+        request_id=request_id(request),
     )
+    audit.record(act, "done", "the whole task")
+    return stream(request, task)
 
 
-def _dialog(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
-    part = "#dialog" if is_fragment(request) else ""
-    return render(request, f"tasks/lever.html{part}", context, status=status)
+@needs(Permission.VIEW_TASKS)
+@require_safe
+def task_paper(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Show a task with everything opened, for a printer."""
+    facts = task_facts.read(task_facts.found(task_id))
+    after = max(facts.task.version - _PAPER_EVENTS, 0)
+    events = api.events(facts.task.id, after=after, limit=_PAPER_EVENTS)
+    names = [tab.name for tab in task_tabs.tabs(facts)]
+    shown = _parts(request, facts) | {"items": task_window.items(facts.task, events)}
+    for name in ("effects", "undo", "artifacts", "reviews", "lease", "manifest"):
+        if name in names:
+            shown |= task_tabs.content(name, facts, request)
+    return render(request, "tasks/paper.html", shown | {"left_out": after, "names": names})
 
 
-def _found(task_id: UUID) -> TaskDetail:
-    try:
-        return api.task(task_id)
-    except UnknownTask as error:
-        raise Http404(str(error)) from error
-
-
-def _number(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else otherwise  # noqa: PLR2004
-
-
-def _window(found: TaskDetail, asked: str) -> Window:
-    last = max(found.version - WINDOW, 0)
-    after = min(_number(asked, last), found.version)
-    events = api.events(found.id, after=after, limit=WINDOW)
-    ends = events[-1].seq if events else after
-    earlier = max(after - WINDOW, 0) if after else None
-    later = ends if ends < found.version and len(events) == WINDOW else None
-    return Window(after, events, earlier, later)
-
-
-def _parts(request: HttpRequest, found: TaskDetail) -> dict[str, Any]:
-    state = State(found.state)
-    lease = queries.lease(found.id)
-    went = queries.travelled(found.id, state)
+def _parts(request: HttpRequest, facts: Facts) -> dict[str, Any]:
+    task, tabs = facts.task, task_tabs.tabs(facts)
+    asked = request.GET.get("tab", "")
+    paused = task.held and task.state not in TERMINAL
     return {
-        "task": found,
-        "why": _why(found),
-        "lamp": lamp(state, held=found.held, in_hand=bool(found.owner)),
-        "levers": _levers(request, found),
-        "drawings": track.draw(went.path, paused=found.held and state not in TERMINAL),
-        "path_is_whole": went.whole,
-        "lease": lease,
-        "effects": api.effects(found.id),
-        "reviews": queries.reviews_of(found.id),
-        "limits": found.manifest.get("manifest", found.manifest).get("limits", {}),
+        "task": task,
+        "facts": facts,
+        "lamp": facts.lamp,
+        "why": facts.why,
+        "lease": facts.lease,
+        "limits": facts.limits,
+        "levers": levers(request, task),
+        "findings": task_facts.diagnosis(facts),
+        "drawings": track.draw(facts.journey, paused=paused),
+        "tabs": tabs,
+        "tab": asked if asked in {tab.name for tab in tabs} else task_tabs.FIRST,
+        "has_failed": task.state == State.TERMINATED_FAILED,
     }
 
 
-def _why(found: TaskDetail) -> str:
-    try:
-        # It begins with who did it, where somebody did.
-        return api.why(found.id).sentence.removeprefix("human:")
-    except SignalboxError as error:
-        return str(error)
+def _tab(request: HttpRequest, facts: Facts, name: str) -> dict[str, Any]:
+    return task_tabs.content(name, facts, request) | {"panel": f"tasks/tabs/{name}.html"}
 
 
-def _levers(request: HttpRequest, found: TaskDetail) -> list[Lever]:
-    """List what can be done to it now; the server decides again when it is done."""
-    if found.ended or not request.user.has_perm(f"console.{Permission.ACT_ON_TASKS}"):
-        return []
-    names = ["resume" if found.held else "pause"]
-    if found.state == State.RETRYING or _offers_retry(found):
-        names.append("retry")
-    return [LEVERS[name] for name in (*names, "cancel")]
-
-
-def _offers_retry(found: TaskDetail) -> bool:
-    if found.review_id is None:
-        return False
-    try:
-        item = api.review(found.review_id)
-    except SignalboxError:
-        return False
-    return item.status == "open" and Decision.RETRY in item.allowed
-
-
-def _items(found: TaskDetail, events: list[EventView]) -> list[timeline.Item]:
-    steps = _steps(found, events)
-    named = {event.call_id for event in events if "arguments" in event.payload}
-    missing = [call_id for call_id in steps if call_id not in named]
-    return timeline.tell(events, steps, queries.arguments_of(found.id, missing))
-
-
-def _steps(found: TaskDetail, events: list[EventView]) -> dict[str, StepView]:
-    """Give the completed calls of these events; results of others are not read."""
-    calls = {event.call_id for event in events if event.call_id}
-    if not calls:
-        return {}
-    first, steps = queries.first_position(found.id, calls), {}
-    for step in api.step_results(found.id, after=first - 1, limit=WINDOW) if first else []:
-        if step.call_id in calls:
-            steps[step.call_id] = step
-    return steps
+def _news(request: HttpRequest, facts: Facts, since: int) -> dict[str, Any]:
+    """Give what came since an event, for a timeline that grows, and say how much that is."""
+    shown_from = max(0, min(number(request.GET.get("from", ""), 0), facts.task.version))
+    start = max(shown_from, since - task_window.WINDOW)
+    events = api.events(facts.task.id, after=start, limit=2 * task_window.WINDOW)
+    fresh = max(facts.task.version - since, 0)
+    told: dict[str, Any] = {"fresh": fresh, "since": since}
+    if request.GET.get("lens") == "events":
+        return told | {"rows": [r for r in task_window.rows(events) if r.event.seq > since]}
+    if request.GET.get("lens") == "json":
+        return told
+    items = task_window.items(facts.task, events)
+    return told | {"items": [item for item in items if item.last_seq > since]}

@@ -1,7 +1,7 @@
 """The timeline: a task's events told as steps, with their durations and what stood between.
 
-Pure: events and results in, items out.  Events of one call become one item, so that an item may
-change while the task moves; it keeps its key, by which a page replaces it in place.
+Pure: events and results in, items out.  Each attempt of a call is one item, made of several events,
+so that an item may change while the task moves; it keeps its key, by which a page replaces it.
 """
 
 import math
@@ -10,13 +10,30 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+
+from console.pages.event_words import TOO_LONG, by, other
 from console.pages.words import Lamp, actor, kind_word, span
 from runtime.api import EventView, StepView
 from runtime.core.effects import MEANINGS, Effect
 from runtime.core.events import EventType as E
 
 FOLD_S: Final = 60.0
-_TOO_LONG: Final = 300
+
+#: The events that tell of something that went wrong.
+FAILURES: Final = (
+    E.TOOL_CALL_FAILED,
+    E.TOOL_CALL_IN_DOUBT,
+    E.PLAN_REJECTED,
+    E.WAIT_TIMED_OUT,
+    E.TOKEN_REFUSED,
+    E.LOOP_DETECTED,
+    E.BUDGET_EXHAUSTED,
+    E.CHECKPOINT_UNREADABLE,
+    E.COMPENSATION_FAILED,
+    E.ACCEPTANCE_FAILED,
+    E.TASK_FAILED,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +41,7 @@ class Item:
     """One line of the timeline.
 
     Args:
-        key: Names the item on the page, whatever happens to it.
-        seq: The first event it tells of; `last_seq` the last one.
+        seq: The first event it tells of, by which a page knows it; `last_seq` the last one.
         at: When it began.
         lamp: What it means.
         verb: Ours, in bold; `what` is foreign text, `aside` ours again.
@@ -36,9 +52,9 @@ class Item:
         arguments: What a call was given, `result` what it gave; None for nothing to show.
         idle: How long nothing happened before it, if long enough to tell.
         review_id: The review item it is about.
+        earlier: The item of the attempt before, `later` that of the one after.
     """
 
-    key: str
     seq: int
     last_seq: int
     at: datetime
@@ -59,6 +75,8 @@ class Item:
     idle: str = ""
     review_id: str = ""
     width: int = 0
+    earlier: int | None = None
+    later: int | None = None
 
 
 @dataclass
@@ -67,84 +85,104 @@ class _Teller:
 
     results: Mapping[str, StepView]
     arguments: Mapping[str, Any]
-    items: dict[str, Item] = field(default_factory=dict)
+    items: dict[int, Item] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    """The item of each call's last attempt."""
+    over: set[int] = field(default_factory=set)
+    """Attempts that have ended."""
+    reviews: dict[str, int] = field(default_factory=dict)
 
     def tell(self, event: EventView) -> None:
         kind = event.type
-        if kind in _OF_CALLS and event.call_id:
+        if kind == E.RETRY_SCHEDULED:
+            self._add(event, **_wait(event))
+        elif kind in _OF_CALLS and event.call_id:
             self._call(event, event.call_id)
         elif kind == E.PLAN_GENERATED:
             self._plan(event)
         elif kind in {E.REVIEW_REQUESTED, E.REVIEW_CLOSED, E.HUMAN_ANSWERED}:
             self._person(event)
         else:
-            self._add(event, **_other(event))
+            self._add(event, **other(event))
 
-    def _add(self, event: EventView, key: str | None = None, /, **parts: Any) -> None:
-        name = key or f"event-{event.seq}"
-        self.items[name] = Item(key=name, seq=event.seq, last_seq=event.seq, at=event.at, **parts)
+    def _add(self, event: EventView, /, **parts: Any) -> None:
+        self.items[event.seq] = Item(seq=event.seq, last_seq=event.seq, at=event.at, **parts)
 
     def _plan(self, event: EventView) -> None:
         calls = [call for call in _list(event.payload.get("calls")) if isinstance(call, dict)]
         names = ", ".join(str(call.get("tool", "?")) for call in calls)
-        self._add(event, lamp=Lamp("moving", "planned"), verb="Planned", what=names)
+        self._add(event, lamp=Lamp("moving", _("planned")), verb=_("Planned"), what=names)
 
     def _person(self, event: EventView) -> None:
         payload, review_id = event.payload, str(event.payload.get("review_id", ""))
-        key = f"review-{review_id}"
         if event.type == E.REVIEW_REQUESTED:
+            self.reviews[review_id] = event.seq
             parts = {
-                "verb": "Asked a person",
+                "verb": _("Asked a person"),
                 "what": str(payload.get("question") or payload.get("why", "")),
-                "aside": kind_word(str(payload.get("kind", ""))).lower(),
+                "aside": str(kind_word(str(payload.get("kind", "")))).lower(),
                 "kind": "person",
                 "review_id": review_id,
             }
-            self._add(event, key, lamp=Lamp("person", "asked"), **parts)
+            self._add(event, lamp=Lamp("person", _("asked")), **parts)
             return
-        item = self.items.get(key)
-        if item is None:
+        seq = self.reviews.get(review_id)
+        if seq is None:
             return
-        if event.type == E.HUMAN_ANSWERED:
-            said = {"result": payload.get("answer"), "has_result": True}
-            self.items[key] = replace(item, last_seq=event.seq, **said)
-            return
-        by = f" by {actor(str(payload['by']))}" if payload.get("by") else ""
-        self.items[key] = replace(
-            item,
-            last_seq=event.seq,
-            lamp=Lamp("done", "settled"),
-            aside=f"{item.aside} · {payload.get('decision')}{by}",
-            seconds=(event.at - item.at).total_seconds(),
-            ended_at=event.at,
+        item = self.items[seq]
+        change = (
+            {"result": payload.get("answer"), "has_result": True}
+            if event.type == E.HUMAN_ANSWERED
+            else _settled(item, event)
         )
+        self.items[seq] = replace(item, last_seq=event.seq, **change)
 
     def _call(self, event: EventView, call_id: str) -> None:
-        key = f"call-{call_id}"
-        item = self.items.get(key) or self._opened(event, key, call_id)
-        change = _CHANGES[E(event.type)](item, event)
-        self.items[key] = replace(item, **{"last_seq": event.seq, **change})
+        kind, seq = E(event.type), self.calls.get(call_id)
+        if seq is None or kind is E.TOOL_CALL_STARTED or (kind in _ENDS and seq in self.over):
+            seq = self._open(event, call_id, seq)
+        item = self.items[seq]
+        if kind in _ENDS:
+            self.over.add(seq)
+        self.items[seq] = replace(item, **{"last_seq": event.seq, **_CHANGES[kind](item, event)})
 
-    def _opened(self, event: EventView, key: str, call_id: str) -> Item:
+    def _open(self, event: EventView, call_id: str, earlier: int | None) -> int:
+        """Begin an attempt; one that never ended before it is told as what it is."""
+        if earlier is not None:
+            before = replace(self.items[earlier], later=event.seq)
+            lost = before if earlier in self.over else replace(before, **_lost())
+            self.items[earlier] = lost
+        self.calls[call_id] = event.seq
+        self.items[event.seq] = self._opened(event, call_id, earlier)
+        return event.seq
+
+    def _opened(self, event: EventView, call_id: str, earlier: int | None) -> Item:
         payload, step = event.payload, self.results.get(call_id)
         effect = str(payload.get("effect") or (step.effect if step else ""))
         writes = effect in set(Effect) and MEANINGS[Effect(effect)].is_write
-        arguments = payload.get("arguments", self.arguments.get(call_id))
+        before = self.items[earlier].arguments if earlier is not None else None
+        arguments = payload.get("arguments", self.arguments.get(call_id, before))
         return Item(
-            key=key,
             seq=event.seq,
             last_seq=event.seq,
             at=event.at,
-            lamp=Lamp("moving", "called"),
+            lamp=Lamp("moving", _("called")),
             code=str(payload.get("tool") or (step.tool if step else "")),
             effect=effect,
             kind="write" if writes else "call",
             arguments=arguments,
-            result=step.result if step else None,
-            has_result=step is not None and step.result is not None,
             operation_id=str(payload.get("operation_id") or ""),
             call_id=call_id,
+            earlier=earlier,
         )
+
+    def end(self) -> list[Item]:
+        """Give the items; what a call gave stands with its last attempt."""
+        for call_id, seq in self.calls.items():
+            step = self.results.get(call_id)
+            if step is not None and step.result is not None:
+                self.items[seq] = replace(self.items[seq], result=step.result, has_result=True)
+        return sorted(self.items.values(), key=lambda item: item.seq)
 
 
 def tell(
@@ -155,14 +193,14 @@ def tell(
     """Tell events as items, in order.
 
     Args:
-        events: Of one task, in order, without gaps.
+        events: Of one task, in order.
         results: Completed calls by call id.
         arguments: Arguments that no event holds, by call id.
     """
     teller = _Teller(results, arguments)
     for event in events:
         teller.tell(event)
-    items = sorted(teller.items.values(), key=lambda item: item.seq)
+    items = teller.end()
     longest_s = max((item.seconds or 0.0 for item in items), default=0.0)
     return [
         replace(item, idle=_idle(before, item), width=_width(item.seconds, longest_s))
@@ -191,70 +229,80 @@ def _list(value: object) -> Sequence[Any]:
 # --- calls --------------------------------------------------------------------------------------
 
 
-def _started(item: Item, event: EventView) -> dict[str, Any]:
+def _started(_item: Item, event: EventView) -> dict[str, Any]:
     attempt = event.payload.get("attempt", 1)
-    again = f"attempt {attempt}" if isinstance(attempt, int) and attempt > 1 else ""
-    return {"lamp": Lamp("moving", "called"), "aside": again or item.aside}
+    said = ""
+    if event.payload.get("redispatch"):
+        said = _("sent again under the same operation id")
+    elif isinstance(attempt, int) and attempt > 1:
+        said = _("attempt %(attempt)s") % {"attempt": attempt}
+    return {"lamp": Lamp("moving", _("called")), "aside": said}
+
+
+def _lost() -> dict[str, Any]:
+    return {"lamp": Lamp("ended", _("lost")), "aside": _("nobody wrote how this attempt ended")}
 
 
 def _succeeded(item: Item, event: EventView) -> dict[str, Any]:
-    took_ms = event.payload.get("took_ms")
-    seconds = took_ms / 1000 if isinstance(took_ms, int) else None
     return {
-        "lamp": Lamp("done", "succeeded"),
+        "lamp": Lamp("done", _("succeeded")),
         "what": str(event.payload.get("summary", "")),
-        "seconds": seconds,
+        "seconds": _took_s(event),
         "ended_at": event.at,
-        "aside": item.aside if item.aside.startswith("attempt") else "",
+        "aside": item.aside,
     }
+
+
+def _took_s(event: EventView) -> float | None:
+    took_ms = event.payload.get("took_ms")
+    return took_ms / 1000 if isinstance(took_ms, int) else None
 
 
 def _failed(_item: Item, event: EventView) -> dict[str, Any]:
     payload = event.payload
-    said = f"{payload.get('error', 'failed')}: {payload.get('message', '')}"
-    of = f"attempt {payload.get('attempt', '?')} of {payload.get('of', '?')} failed"
+    said = f"{payload.get('error', _('failed'))}: {payload.get('message', '')}"
+    of = {"attempt": payload.get("attempt", "?"), "of": payload.get("of", "?")}
     return {
-        "lamp": Lamp("stop", "failed"),
-        "what": said[:_TOO_LONG],
-        "aside": of,
+        "lamp": Lamp("stop", _("failed")),
+        "what": said[:TOO_LONG],
+        "aside": _("attempt %(attempt)s of %(of)s failed") % of,
+        "seconds": _took_s(event) or None,
         "ended_at": event.at,
     }
 
 
-def _retries(item: Item, event: EventView) -> dict[str, Any]:
-    since, until = event.payload.get("since"), event.payload.get("until")
-    why = event.payload.get("why") or item.aside
-    return {
-        "lamp": Lamp("retrying", "retrying"),
-        "aside": f"{why} · tried again after {_between(since, until)}",
-    }
-
-
-def _between(since: object, until: object) -> str:
-    try:
-        gap = datetime.fromisoformat(str(until)) - datetime.fromisoformat(str(since))
-    except ValueError:
-        return "a while"
-    return span(gap.total_seconds())
-
-
 def _doubted(_item: Item, event: EventView) -> dict[str, Any]:
-    return {"lamp": Lamp("stop", "in doubt"), "aside": str(event.payload.get("why", ""))}
+    return {"lamp": Lamp("stop", _("in doubt")), "aside": str(event.payload.get("why", ""))}
 
 
 def _reconciled(_item: Item, event: EventView) -> dict[str, Any]:
     payload = event.payload
-    happened = "it happened" if payload.get("happened") else "it did not happen"
+    said = (
+        _("it happened, says %(who)s")
+        if payload.get("happened")
+        else _("it did not happen, says %(who)s")
+    )
     return {
-        "lamp": Lamp("done", "found out"),
+        "lamp": Lamp("done", _("found out")),
         "what": str(payload.get("summary", "")),
-        "aside": f"{happened}, says {actor(str(payload.get('by', '?')))}",
+        "aside": said % {"who": actor(str(payload.get("by", "?")))},
+        "ended_at": event.at,
+    }
+
+
+def _skipped(_item: Item, event: EventView) -> dict[str, Any]:
+    who = {"who": actor(str(event.payload.get("by", "?")))}
+    return {
+        "lamp": Lamp("done", _("given by hand")),
+        "what": str(event.payload.get("summary", "")),
+        "aside": _("not made; %(who)s gave the result") % who,
         "ended_at": event.at,
     }
 
 
 def _dropped(_item: Item, event: EventView) -> dict[str, Any]:
-    return {"lamp": Lamp("ended", "not made"), "aside": "not made any more", "ended_at": event.at}
+    aside = _("not made any more")
+    return {"lamp": Lamp("ended", _("not made")), "aside": aside, "ended_at": event.at}
 
 
 _CHANGES: Final = {
@@ -263,39 +311,53 @@ _CHANGES: Final = {
     E.TOOL_CALL_FAILED: _failed,
     E.TOOL_CALL_IN_DOUBT: _doubted,
     E.TOOL_CALL_RECONCILED: _reconciled,
-    E.STEP_SKIPPED: _reconciled,
+    E.STEP_SKIPPED: _skipped,
     E.TOOL_CALL_CANCELLED: _dropped,
-    E.RETRY_SCHEDULED: _retries,
 }
 _OF_CALLS: Final = frozenset(_CHANGES)
+_ENDS: Final = frozenset({E.TOOL_CALL_SUCCEEDED, E.TOOL_CALL_FAILED})
 
 
-# --- everything else ----------------------------------------------------------------------------
+# --- waits and people ---------------------------------------------------------------------------
 
 
-def _other(event: EventView) -> dict[str, Any]:
-    lamp, verb = _WORDS.get(event.type, (Lamp("queued", event.type), event.type.replace("_", " ")))
-    payload = event.payload if isinstance(event.payload, dict) else {}
-    said = payload.get("reason") or payload.get("summary") or payload.get("why") or ""
-    by = payload.get("by") or (event.actor if event.actor.startswith("human:") else "")
-    aside = f"by {actor(str(by))}" if by else ""
-    return {"lamp": lamp, "verb": verb, "what": str(said)[:_TOO_LONG], "aside": aside}
+def _wait(event: EventView) -> dict[str, Any]:
+    payload = event.payload
+    seconds = _between_s(payload.get("since"), payload.get("until"))
+    reason = str(payload.get("reason") or payload.get("why") or "")
+    is_now = seconds == 0
+    return {
+        "lamp": Lamp("retrying", _("retrying")),
+        "verb": _("Tried again at once") if is_now else _("Waited before the next attempt"),
+        "what": reason[:TOO_LONG],
+        "aside": by(payload.get("by")),
+        "seconds": seconds or None,
+        "kind": "wait",
+        "call_id": event.call_id or "",
+    }
 
 
-_WORDS: Final[dict[str, tuple[Lamp, str]]] = {
-    E.TASK_CREATED: (Lamp("queued", "created"), "Submitted"),
-    E.TASK_STARTED: (Lamp("moving", "started"), "Started"),
-    E.MODEL_CALLED: (Lamp("model", "model"), "Asked the model"),
-    E.PLAN_REJECTED: (Lamp("stop", "rejected"), "Plan rejected"),
-    E.HOLD_PLACED: (Lamp("paused", "paused"), "Paused"),
-    E.HOLD_RELEASED: (Lamp("moving", "resumed"), "Resumed"),
-    E.CANCEL_REQUESTED: (Lamp("ended", "cancel"), "Cancel requested"),
-    E.RETRY_SCHEDULED: (Lamp("retrying", "retrying"), "Retry scheduled"),
-    E.BUDGET_EXHAUSTED: (Lamp("stop", "limit"), "Limit used up"),
-    E.CONFIG_DRIFT_DETECTED: (Lamp("waiting", "drift"), "Deployed otherwise than pinned"),
-    E.CHECKPOINT_UNREADABLE: (Lamp("stop", "unreadable"), "Checkpoint unreadable"),
-    E.WAIT_STARTED: (Lamp("waiting", "waits"), "Waits"),
-    E.TASK_COMPLETED: (Lamp("done", "done"), "Reached its goal"),
-    E.TASK_FAILED: (Lamp("stop", "failed"), "Failed"),
-    E.TASK_ABORTED: (Lamp("ended", "ended"), "Ended"),
-}
+def _between_s(since: object, until: object) -> float | None:
+    try:
+        gap = datetime.fromisoformat(str(until)) - datetime.fromisoformat(str(since))
+    except (ValueError, TypeError):
+        return None
+    return gap.total_seconds()
+
+
+def _settled(item: Item, event: EventView) -> dict[str, Any]:
+    payload = event.payload
+    told = {
+        "kind": item.aside,
+        "decision": payload.get("decision"),
+        "who": actor(str(payload.get("by") or "")),
+    }
+    said = "%(kind)s · %(decision)s"
+    if payload.get("by"):
+        said = _("%(kind)s · %(decision)s by %(who)s")
+    return {
+        "lamp": Lamp("done", _("settled")),
+        "aside": said % told,
+        "seconds": (event.at - item.at).total_seconds(),
+        "ended_at": event.at,
+    }

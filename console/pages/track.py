@@ -5,14 +5,16 @@ holds that), so what the table allows and what is drawn cannot part.  The travel
 the present state is a lamp.  Two layouts of one network: a wide one for desks, one for phones.
 """
 
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Final, Literal
 
+from django.utils.translation import ngettext, pgettext
+
 from console.pages.words import FAMILY_OF, LAMP_OF_FAMILY, STATE_WORDS
+from console.queries import Journey
 from runtime.core.states import State as S  # noqa: N817 (short, so that a layout stays readable)
 
 type Side = Literal["above", "below", "right"]
@@ -177,21 +179,20 @@ class Drawing:
     said: str
 
 
-def draw(path: Sequence[S], *, paused: bool = False) -> tuple[Drawing, Drawing]:
+def draw(journey: Journey, *, paused: bool = False) -> tuple[Drawing, Drawing]:
     """Draw the network for a task, wide and tall.
 
     Args:
-        path: The states it has been in, in order; the last one is where it stands.
-        paused: Somebody holds it there.
+        journey: The way it has gone.
+        paused: Somebody holds it where it stands.
     """
     lit: set[frozenset[S | str]] = set()
-    for source, target in pairwise(path):
+    for source, target in journey.legs:
         lit.update(way(source, target))
-    visits = Counter(path)
-    said = _said(path)
+    here, said = journey.recent[-1], _said(journey)
     return (
-        _draw(WIDE, lit, visits, path[-1], said, paused=paused),
-        _draw(TALL, lit, visits, path[-1], said, paused=paused),
+        _draw(WIDE, lit, journey.visits, here, said, paused=paused),
+        _draw(TALL, lit, journey.visits, here, said, paused=paused),
     )
 
 
@@ -287,25 +288,18 @@ def _station(stop: Stop, state: S, visits: int, *, here: bool, paused: bool) -> 
     dx, dy, anchor = _LABELS[stop.side]
     if here:
         dx, dy = dx + _HALO * (dx > 0) // 2, dy + _HALO * ((dy > _HALO) - (dy < 0))
-    label = STATE_WORDS[state] + (f" ×{visits}" if visits > 1 else "")
+    label = f"{STATE_WORDS[state]} ×{visits:,}" if visits > 1 else str(STATE_WORDS[state])
     lamp = "paused" if paused else LAMP_OF_FAMILY[FAMILY_OF[state]]
     return Station(state, x, y, label, x + dx, y + dy, anchor, visits, here, lamp)
 
 
-_SAID: Final = 12
-
-
-def _said(path: Sequence[S]) -> str:
-    words = [STATE_WORDS[state] for state in _without_repeats(path)]
-    left_out = len(words) - _SAID
-    if left_out > 0:
-        words = [f"{left_out} stations before", *words[-_SAID:]]
-    return ", then ".join(words)
-
-
-def _without_repeats(path: Iterable[S]) -> list[S]:
-    found: list[S] = []
-    for state in path:
-        if not found or found[-1] != state:
-            found.append(state)
-    return found
+def _said(journey: Journey) -> str:
+    words = [str(STATE_WORDS[state]) for state in journey.recent]
+    then = pgettext("between the stations of a way", ", then ").join(words)
+    if not journey.before:
+        return then
+    return ngettext(
+        "%(count)d station before, then %(stations)s",
+        "%(count)d stations before, then %(stations)s",
+        journey.before,
+    ) % {"count": journey.before, "stations": then}

@@ -1,74 +1,83 @@
-"""One task: the way it went, its calls' arguments, its lease, its reviews."""
+"""One task: its calls and effects, its lease and who wrote its journal, its reviews, artifacts.
 
-from collections.abc import Iterable, Sequence
+Each read is bounded by what a page shows; the way of a task is in `console.queries.journey`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.db import connection
+
 from console.queries.base import COUNTED
+from runtime.api import EventView
 from runtime.core.errors import SignalboxError
-from runtime.core.events import EventType
+from runtime.core.ledger_words import Word, word
 from runtime.core.payloads import decode
-from runtime.core.states import State
-from runtime.core.table import TABLE
-from runtime.models import Event, Refusal, Review, StepResult, Task, Worker
+from runtime.models import (
+    Artifact,
+    ArtifactRef,
+    Event,
+    Operation,
+    Refusal,
+    Review,
+    StepResult,
+    Task,
+    Worker,
+)
 
-PATH_EVENTS: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Travelled:
-    """The states a task was in, one after the other; `whole` is False when they were too many."""
-
-    path: tuple[State, ...]
-    whole: bool
-
-
-def travelled(task_id: UUID, now_in: State) -> Travelled:
-    """Read the path of a task through its states."""
-    events = Event.objects.filter(task_id=task_id).order_by("seq")
-    rows = list(events.values_list("type", "payload", "codec")[: PATH_EVENTS + 1])
-    path: list[State] = []
-    for kind, text, codec in rows[:PATH_EVENTS]:
-        source = path[-1] if path else None
-        if kind == EventType.TOOL_CALL_SUCCEEDED and source is State.PLANNING:
-            # A read is made and written as one event; the task was at the tool all the same.
-            path.append(State.WAITING_TOOL_CALL)
-        target = _target(EventType(kind), source, text, codec)
-        if target is not None and path[-1:] != [target]:
-            path.append(target)
-    if not path or path[-1] != now_in:
-        path.append(now_in)
-    return Travelled(tuple(path), len(rows) <= PATH_EVENTS)
+SCANNED: Final = 10_000
+"""So many events are looked through at most for the few of them that a page shows."""
+_MOST: Final = 100
 
 
-def _target(kind: EventType, source: State | None, text: str, codec: str) -> State | None:
-    row = TABLE[kind]
-    if source is not None and source not in row.sources:
-        return None
-    targets = row.targets_from(source)
-    if len(targets) == 1:
-        return next(iter(targets))
-    try:
-        named = decode(text, codec)
-        return State(named["to"])
-    except (SignalboxError, KeyError, TypeError, ValueError):
-        return None
+# --- calls --------------------------------------------------------------------------------------
 
 
-def arguments_of(task_id: UUID, call_ids: Sequence[str]) -> dict[str, Any]:
-    """Read the arguments of completed calls that no event holds."""
+def arguments_of(task_id: UUID, call_ids: Iterable[str]) -> dict[str, Any]:
+    """Read the arguments of completed calls, wherever they stand."""
     rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
     found: dict[str, Any] = {}
-    for call_id, text, codec in rows.filter(arguments__isnull=False).values_list(
-        "call_id", "arguments", "codec"
-    ):
-        try:
-            found[call_id] = decode(text or "", codec)
-        except SignalboxError as error:
-            found[call_id] = {"unreadable": str(error)}
+    elsewhere: dict[str, tuple[int, int | None]] = {}
+    names = ("call_id", "arguments", "codec", "args_seq", "args_index")
+    for call_id, text, codec, seq, index in rows.values_list(*names):
+        if text is not None:
+            found[call_id] = _read(text, codec)
+        else:
+            elsewhere[call_id] = (seq, index)
+    payloads = _payloads(task_id, {seq for seq, _ in elsewhere.values()})
+    for call_id, (seq, index) in elsewhere.items():
+        found[call_id] = _arguments_in(payloads.get(seq), index)
     return found
+
+
+def _payloads(task_id: UUID, seqs: set[int]) -> dict[int, Any]:
+    if not seqs:
+        return {}
+    rows = Event.objects.filter(task_id=task_id, seq__in=seqs)
+    return {seq: _read(*body) for seq, *body in rows.values_list("seq", "payload", "codec")}
+
+
+def _arguments_in(payload: Any, index: int | None) -> Any:
+    try:
+        return payload["arguments"] if index is None else payload["calls"][index]["arguments"]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _read(text: str, codec: str) -> Any:
+    try:
+        return decode(text, codec)
+    except SignalboxError as error:
+        return {"unreadable": str(error)}
+
+
+def place_of(task_id: UUID, call_id: str) -> int | None:
+    """Give the position of a completed call; None when there is none of this id."""
+    rows = StepResult.objects.filter(task_id=task_id, call_id=call_id)
+    return rows.values_list("position", flat=True).first()
 
 
 def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
@@ -76,6 +85,118 @@ def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
     rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
     found: int | None = rows.order_by("position").values_list("position", flat=True).first()
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One event in the life of a call."""
+
+    seq: int
+    type: str
+    at: datetime
+
+
+def moments(
+    task_id: UUID, call_ids: Sequence[str], after: int, upto: int
+) -> dict[str, list[Moment]]:
+    """Read the events of calls, by call id.
+
+    Args:
+        task_id: The task.
+        call_ids: The calls.
+        after: Only events behind this one.
+        upto: The last event to look at.
+    """
+    if not call_ids:
+        return {}
+    rows = Event.objects.filter(task_id=task_id, seq__gt=after, seq__lte=upto, call_id__in=call_ids)
+    found: dict[str, list[Moment]] = {}
+    for call_id, seq, kind, at in rows.order_by("seq").values_list("call_id", "seq", "type", "at"):
+        found.setdefault(call_id or "", []).append(Moment(seq, kind, at))
+    return found
+
+
+def events_of(
+    task_id: UUID, types: Iterable[str], after: int, upto: int, most: int
+) -> list[EventView]:
+    """Read events of some types among at most `SCANNED` events behind one.
+
+    Args:
+        task_id: The task.
+        types: The types.
+        after: Only events behind this one.
+        upto: The last event to look at.
+        most: So many are given at most, the first ones.
+    """
+    end = min(upto, after + SCANNED)
+    rows = Event.objects.filter(task_id=task_id, seq__gt=after, seq__lte=end, type__in=list(types))
+    names = ("seq", "type", "at", "actor", "call_id", "cause", "event_id", "payload", "codec")
+    found = rows.order_by("seq").values_list(*names)[:most]
+    return [
+        EventView(seq, kind, at, actor, call_id, cause, event_id, _read(text, codec))
+        for seq, kind, at, actor, call_id, cause, event_id, text, codec in found
+    ]
+
+
+# --- effects ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectLine:
+    """One effect on the outside, as the ledger has it, in one word for people."""
+
+    id: str
+    call_id: str
+    tool: str
+    effect: str
+    word: Word
+    status: str
+    dispatches: int
+    external_id: str | None
+    epoch: int
+    reserved_at: datetime
+    first_dispatched_at: datetime | None
+    settled_at: datetime | None
+    note: str
+
+
+_EFFECT: Final = (
+    "id",
+    "call_id",
+    "tool",
+    "effect",
+    "status",
+    "dispatches",
+    "external_id",
+    "epoch",
+    "reserved_at",
+    "first_dispatched_at",
+    "settled_at",
+    "note",
+)
+
+
+def effects_of(task_id: UUID, pending: str | None, *, ended: bool) -> list[EffectLine]:
+    """List the effects of a task in the order they were decided, capped.
+
+    Args:
+        task_id: The task.
+        pending: Operation id of its pending call.
+        ended: It has ended.
+    """
+    rows = Operation.objects.filter(task_id=task_id).order_by("reserved_at", "id")
+    return [
+        EffectLine(
+            **row,
+            word=word(
+                row["status"], row["dispatches"], is_pending=row["id"] == pending, ended=ended
+            ),
+        )
+        for row in rows.values(*_EFFECT)[:COUNTED]
+    ]
+
+
+# --- the lease ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +209,14 @@ class LeaseView:
     worker: str
     worker_state: str
     renewed_at: datetime | None
+    expires_at: datetime | None
 
 
 def lease(task_id: UUID) -> LeaseView:
     """Read the lease of a task."""
     owner, epoch, deaths = Task.objects.values_list("owner", "epoch", "deaths").get(pk=task_id)
     workers = Worker.objects.filter(pk=owner) if owner else Worker.objects.none()
-    worker = workers.values("host", "pid", "state", "renewed_at").first()
+    worker = workers.values("host", "pid", "state", "renewed_at", "expires_at").first()
     return LeaseView(
         epoch=epoch,
         deaths=deaths,
@@ -102,7 +224,73 @@ def lease(task_id: UUID) -> LeaseView:
         worker=f"{worker['host']}:{worker['pid']}" if worker else "",
         worker_state=worker["state"] if worker else "",
         renewed_at=worker["renewed_at"] if worker else None,
+        expires_at=worker["expires_at"] if worker else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A run of events that one worker wrote while it held the task.
+
+    Args:
+        name: The worker as people find it; empty when it is not known any more.
+        state: Of the worker now; `death` how it died.
+    """
+
+    worker_id: UUID
+    name: str
+    state: str
+    death: str | None
+    ended_at: datetime | None
+    first_seq: int
+    last_seq: int
+    first_at: datetime
+    last_at: datetime
+
+
+_HOLDINGS: Final = """
+SELECT actor, min(seq), max(seq), min(at), max(at) FROM (
+    SELECT seq, at, actor, sum(fresh) OVER (ORDER BY seq) AS run FROM (
+        SELECT seq, at, actor,
+               (actor IS DISTINCT FROM lag(actor) OVER (ORDER BY seq))::int AS fresh
+        FROM runtime_event WHERE task_id = %s AND seq > %s AND actor LIKE 'worker:%%'
+    ) AS marked
+) AS runs
+GROUP BY run, actor ORDER BY min(seq) DESC LIMIT %s
+"""
+
+
+def holdings(task_id: UUID, version: int) -> list[Holding]:
+    """List who wrote the last `SCANNED` events of a task, the newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLDINGS, [task_id, max(version - SCANNED, 0), _MOST])
+        rows = [(UUID(actor.removeprefix("worker:")), *rest) for actor, *rest in cursor.fetchall()]
+    known = _workers({row[0] for row in rows})
+    return [_holding(known, *row) for row in rows]
+
+
+def _workers(ids: Iterable[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
+    names = ("id", "host", "pid", "state", "death", "ended_at")
+    return {row["id"]: row for row in Worker.objects.filter(id__in=list(ids)).values(*names)}
+
+
+def _holding(known: Mapping[UUID, Mapping[str, Any]], worker_id: UUID, *run: Any) -> Holding:
+    worker = known.get(worker_id)
+    first_seq, last_seq, first_at, last_at = run
+    return Holding(
+        worker_id=worker_id,
+        name=f"{worker['host']}:{worker['pid']}" if worker else "",
+        state=worker["state"] if worker else "",
+        death=worker["death"] if worker else None,
+        ended_at=worker["ended_at"] if worker else None,
+        first_seq=first_seq,
+        last_seq=last_seq,
+        first_at=first_at,
+        last_at=last_at,
+    )
+
+
+# --- reviews and artifacts ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +300,73 @@ class ReviewLine:
     id: UUID
     kind: str
     status: str
+    why: str
     opened_at: datetime
+    closed_at: datetime | None
     decision: str | None
     decided_by: str | None
+    reason: str | None
 
 
-def reviews_of(task_id: UUID) -> list[ReviewLine]:
+def reviews_of(task_id: UUID, most: int = _MOST) -> list[ReviewLine]:
     """List the review items of a task, the newest first."""
     rows = Review.objects.filter(task_id=task_id).order_by("-opened_at")
-    names = ("id", "kind", "status", "opened_at", "decision", "decided_by")
-    return [ReviewLine(**row) for row in rows.values(*names)[:20]]
+    names = (
+        "id",
+        "kind",
+        "status",
+        "why",
+        "opened_at",
+        "closed_at",
+        "decision",
+        "decided_by",
+        "reason",
+    )
+    return [ReviewLine(**row) for row in rows.values(*names)[:most]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactLine:
+    """One payload that was too large for a row; `call_id` names the call whose result it is."""
+
+    id: UUID
+    size: int
+    digest: str
+    created_at: datetime
+    call_id: str | None = None
+    tool: str | None = None
+
+
+def artifacts_of(task_id: UUID) -> list[ArtifactLine]:
+    """List the artifacts that a task refers to, the oldest first."""
+    ids = ArtifactRef.objects.filter(task_id=task_id).order_by("artifact_id")
+    wanted = list(ids.values_list("artifact_id", flat=True)[:_MOST])
+    names = ("id", "size", "digest", "created_at")
+    rows = Artifact.objects.filter(id__in=wanted).order_by("created_at", "id").values(*names)
+    calls = StepResult.objects.filter(task_id=task_id, artifact__in=[str(one) for one in wanted])
+    made: dict[str | None, dict[str, Any]] = {
+        handle: {"call_id": call_id, "tool": tool}
+        for handle, call_id, tool in calls.values_list("artifact", "call_id", "tool")
+    }
+    return [ArtifactLine(**row, **made.get(str(row["id"]), {})) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class TabCounts:
+    """How much the tabs of a task hold, each capped."""
+
+    reviews: int
+    artifacts: int
+
+
+def tab_counts(task_id: UUID) -> TabCounts:
+    """Count what the tabs of a task hold."""
+    parts = ("review", "artifactref")
+    counted = ", ".join(
+        f"(SELECT count(*) FROM (SELECT 1 FROM runtime_{part} WHERE task_id = %s "  # noqa: S608
+        f"LIMIT {COUNTED}) AS {part})"
+        for part in parts
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {counted}", [task_id] * len(parts))
+        return TabCounts(*cursor.fetchone())

@@ -25,10 +25,10 @@ def call(seq: int, kind: str, **payload: Any) -> EventView:
     return event(seq, kind, call="0.1.0", **{**facts, **payload})
 
 
-def test_a_call_that_failed_and_was_tried_again_is_one_item() -> None:
+def test_each_attempt_of_a_call_is_an_item_and_leads_to_the_next() -> None:
     events = [
         call(1, "tool_call_started", arguments={"a": 1}, attempt=1),
-        call(2, "tool_call_failed", error="Retryable", message="503", attempt=1, of=3),
+        call(2, "tool_call_failed", error="Retryable", message="503", attempt=1, of=3, took_ms=9),
         call(
             3,
             "retry_scheduled",
@@ -39,11 +39,27 @@ def test_a_call_that_failed_and_was_tried_again_is_one_item() -> None:
         call(5, "tool_call_succeeded", summary="paid", took_ms=1500),
     ]
 
-    (item,) = tell(events, {}, {})
+    first, wait, second = tell(events, {}, {})
 
-    assert (item.code, item.what, item.seconds, item.lamp.kind) == ("pay", "paid", 1.5, "done")
-    assert (item.seq, item.last_seq, item.aside, item.kind) == (1, 5, "attempt 2", "write")
-    assert item.arguments == {"a": 1}
+    assert (first.what, first.aside) == ("Retryable: 503", "attempt 1 of 3 failed")
+    assert (first.lamp.kind, first.seq, first.last_seq, first.later) == ("stop", 1, 2, 4)
+    assert (wait.kind, wait.seconds, wait.seq) == ("wait", 4, 3)
+    assert (second.what, second.seconds, second.lamp.kind) == ("paid", 1.5, "done")
+    assert (second.aside, second.kind, second.earlier) == ("attempt 2", "write", 1)
+    assert first.arguments == second.arguments == {"a": 1}
+
+
+def test_a_call_that_is_sent_again_after_a_crash_is_a_new_attempt() -> None:
+    events = [
+        call(1, "tool_call_started", attempt=1),
+        call(2, "tool_call_started", attempt=1, redispatch=True),
+        call(3, "tool_call_succeeded", summary="paid", took_ms=5),
+    ]
+
+    lost, again = tell(events, {}, {})
+
+    assert (lost.lamp.label, lost.aside) == ("lost", "nobody wrote how this attempt ended")
+    assert again.aside == "sent again under the same operation id"
 
 
 def test_a_question_and_its_answer_are_one_item() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from console.pages.track import RAILS, TALL, WIDE, Layout, draw, way
 from console.pages.words import STATE_WORDS, lamp
+from console.queries import Journey
 from runtime.core.states import TERMINAL, State
 from runtime.core.table import edges
 
@@ -34,7 +35,7 @@ def test_every_state_and_point_has_a_place_within_the_drawing(layout: Layout) ->
 def test_the_travelled_path_is_lit_and_the_present_state_wears_its_lamp() -> None:
     path = [State.INITIALIZED, State.PLANNING, State.WAITING_HUMAN]
 
-    wide, _ = draw(path)
+    wide, _ = draw(Journey.along(path))
 
     lit = [rail for rail in wide.rails if rail.lit]
     assert len(lit) == len(way(*path[:2])) + len(way(*path[1:]))
@@ -45,7 +46,7 @@ def test_the_travelled_path_is_lit_and_the_present_state_wears_its_lamp() -> Non
 def test_visits_are_counted_and_said_in_words() -> None:
     path = [State.INITIALIZED, *[State.PLANNING, State.WAITING_TOOL_CALL] * 9]
 
-    wide, tall = draw(path)
+    wide, tall = draw(Journey.along(path))
 
     planning = next(one for one in wide.stations if one.state == State.PLANNING)
     assert planning.label == "planning ×9"
@@ -54,7 +55,7 @@ def test_visits_are_counted_and_said_in_words() -> None:
 
 
 def test_a_paused_task_wears_the_lamp_of_a_pause() -> None:
-    wide, _ = draw([State.INITIALIZED, State.PLANNING], paused=True)
+    wide, _ = draw(Journey.along([State.INITIALIZED, State.PLANNING]), paused=True)
 
     assert [station.lamp for station in wide.stations if station.here] == ["paused"]
 

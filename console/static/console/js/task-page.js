@@ -1,43 +1,104 @@
-// A task's page: its parts change in place, its timeline grows at the end.
+// A task's page: its parts change in place; its timeline grows at the end, or says what is new.
 import { coalesced, fetchPart, light, put } from "./parts.js";
 import { live } from "./live.js";
 
-const PARTS = ["why", "track", "side"];
+const PARTS = ["why", "diagnosis", "track", "tabs", "side", "timeline-news"];
 const LOOK_MS = 15000; // "for 12 s now" grows old without any event
 
 export function attachTask(element) {
+  const grows = "grows" in element.dataset;
+  const opened = element.dataset.seq;
   const known = () => ({ [element.dataset.task]: Number(element.dataset.seq) });
-  const isAtEnd = !("notAtEnd" in element.dataset);
 
   const refresh = coalesced(async () => {
-    const query = new URLSearchParams({ after: element.dataset.seq, from: element.dataset.from });
-    const fetched = await fetchPart(`${element.dataset.parts}?${query}`);
-    for (const id of PARTS) {
-      const [old, fresh] = [document.getElementById(id), fetched.getElementById(id)];
-      if (old && fresh) put(old, fresh);
+    let fetched;
+    try {
+      fetched = await fetchPart(`${element.dataset.parts}?${query(element, grows, opened)}`);
+    } catch (failure) {
+      sayMissing(element.dataset.seq);
+      throw failure;
     }
+    document.getElementById("tail-missing")?.setAttribute("hidden", "");
+    for (const id of PARTS) swap(id, fetched);
+    swapPanel(fetched);
     const news = fetched.getElementById("new-items");
-    if (!news) return;
-    if (isAtEnd) grow(document.getElementById("timeline"), [...news.children]);
+    if (grows) {
+      grow(document.getElementById("timeline"), [...news.children]);
+      grow(document.getElementById("event-rows"), [...fetched.querySelectorAll("#new-events tr")]);
+    }
     element.dataset.seq = String(Math.max(Number(element.dataset.seq), Number(news.dataset.seq)));
   });
 
   live.watch(element, { tasks: known, moved: refresh });
+  offerCopy(element);
+  openTarget();
+  window.addEventListener("hashchange", openTarget);
   const timer = window.setInterval(() => {
     if (!element.isConnected) window.clearInterval(timer);
     else if (!document.hidden && live.state === "live") refresh();
   }, LOOK_MS);
 }
 
-function grow(timeline, items) {
-  if (!timeline) return;
-  for (const fresh of items) {
+/** What the address says, and what is on the page already. */
+function query(element, grows, opened) {
+  const asked = new URLSearchParams(window.location.search);
+  asked.set("since", grows ? element.dataset.seq : opened);
+  asked.set("from", element.dataset.from ?? "0");
+  if (grows) asked.set("grows", "1");
+  return asked;
+}
+
+function swap(id, fetched) {
+  const [old, fresh] = [document.getElementById(id), fetched.getElementById(id)];
+  if (old && fresh) put(old, fresh);
+}
+
+/** A tab is given again as a whole; what scrolls in it stays where it was. */
+function swapPanel(fetched) {
+  const [old, fresh] = [document.getElementById("panel"), fetched.getElementById("panel")];
+  if (!old || !fresh) return;
+  const places = [...old.querySelectorAll(".scroll-x")].map((one) => one.scrollLeft);
+  put(old, fresh);
+  document.querySelectorAll("#panel .scroll-x").forEach((one, at) => (one.scrollLeft = places[at] ?? 0));
+}
+
+function sayMissing(seq) {
+  const note = document.getElementById("tail-missing");
+  if (!note) return;
+  note.querySelector("[data-seq]").textContent = seq;
+  note.hidden = false;
+}
+
+function grow(list, entries) {
+  if (!list) return;
+  for (const fresh of entries) {
     const old = document.getElementById(fresh.id);
     if (!old) {
-      timeline.append(document.adoptNode(fresh));
+      list.append(document.adoptNode(fresh));
+      fresh.dispatchEvent(new CustomEvent("signalbox:fresh", { bubbles: true }));
       if (fresh.classList.contains("item")) light(fresh);
     } else if (fresh.classList.contains("item")) {
       light(put(old, fresh));
     }
+  }
+}
+
+/** A link to a call or an item opens what it leads to. */
+function openTarget() {
+  const name = decodeURIComponent(window.location.hash.slice(1));
+  const details = name && document.getElementById(name)?.querySelector("details");
+  if (details) details.open = true;
+}
+
+function offerCopy(element) {
+  for (const button of element.querySelectorAll("[data-copy-text]")) {
+    const text = document.getElementById(button.dataset.copyText);
+    const words = button.textContent;
+    button.hidden = !navigator.clipboard;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(text.textContent);
+      button.textContent = button.dataset.said;
+      window.setTimeout(() => (button.textContent = words), 1500);
+    });
   }
 }
