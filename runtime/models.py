@@ -532,6 +532,9 @@ class ArtifactRef(models.Model):
     task_id = models.UUIDField()
     namespace = models.TextField(default=DEFAULT_NAMESPACE)
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["task_id"], name="artifactref_of_task")]
+
 
 class Breaker(models.Model):
     """The circuit breaker of one tool, shared by all workers."""
