@@ -136,6 +136,7 @@ def _ask(request: HttpRequest, errors: dict[str, str], status: int) -> HttpRespo
     context = {
         "lever": lever,
         "question": _question(lever, len(chosen)),
+        "does": _does(lever, len(chosen)),
         "targets": _targets(chosen),
         "must_type": _must_type(lever, chosen),
         "key": request.POST.get("key") or uuid4(),
@@ -155,6 +156,16 @@ def _question(lever: Lever, number: int) -> str:
         "cancel": ngettext("Cancel %(number)d task?", "Cancel %(number)d tasks?", number),
     }
     return asks[lever.name] % {"number": number}
+
+
+def _does(lever: Lever, number: int) -> str:
+    does = {
+        "pause": ngettext("Pause %(number)d task", "Pause %(number)d tasks", number),
+        "resume": ngettext("Resume %(number)d task", "Resume %(number)d tasks", number),
+        "retry": ngettext("Retry %(number)d task", "Retry %(number)d tasks", number),
+        "cancel": ngettext("Cancel %(number)d task", "Cancel %(number)d tasks", number),
+    }
+    return does[lever.name] % {"number": number}
 
 
 def _targets(chosen: list[Chosen]) -> list[Target]:

@@ -202,6 +202,7 @@ def task_news(request: HttpRequest) -> HttpResponse:
         request,
         "tasks/news.html",
         {
+            "asked": asked,
             "chips": _chips(asked.given.get("state", ""), queries.counts()),
             "news": news,
             "left": min(int(left), MOST_ROWS_AT_ONCE) if left.isdecimal() and len(left) < 5 else 0,  # noqa: PLR2004
