@@ -60,6 +60,7 @@ SIGNALBOX_SERVERS = "console.embedded.ensure"
 SIGNALBOX_TRACE_URL = _env.pattern("SIGNALBOX_TRACE_URL", "trace_id")
 # Who asks every page for `bench dashboard`, and keeps pages open for `bench live`.
 SIGNALBOX_DASHBOARD = "console.bench.pages.measure_pages"
+SIGNALBOX_LIVE_PAGES = "console.bench.live.keep_open"
 SIGNALBOX_WEBHOOK_SECRETS = _env.secrets("SIGNALBOX_WEBHOOK_SECRETS")
 # Signed with the secrets named `callback`, else with one made of the installation's own.
 SIGNALBOX_CALLBACK_SECRETS = SIGNALBOX_WEBHOOK_SECRETS.get("callback") or (

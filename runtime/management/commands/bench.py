@@ -16,11 +16,12 @@ import runtime.bench.agents  # noqa: F401 (registers the agents that are submitt
 from runtime.bench.dashboard import measure_dashboard
 from runtime.bench.growth import measure_growth
 from runtime.bench.latency import measure_latency
+from runtime.bench.live import measure_live
 from runtime.bench.recovery import measure_recovery
 from runtime.bench.steps import measure_steps
 
 #: Measured on millions of rows, in a data folder of its own that is kept for the next time.
-IN_A_FOLDER_OF_ITS_OWN = {"dashboard"}
+IN_A_FOLDER_OF_ITS_OWN = {"dashboard", "live"}
 #: Set in the process that works on that folder.
 INSIDE = "SIGNALBOX_INSIDE_BENCH"
 SLOWEST_MS = 300.0
@@ -49,6 +50,11 @@ class Command(BaseCommand):
             "--at-most", type=float, default=SLOWEST_MS, metavar="MS", help="p95 of every page"
         )
         dashboard.add_argument("--json", action="store_true")
+        live = kinds.add_parser("live", help="milliseconds from a commit to the picture")
+        live.add_argument("--pages", type=int, default=50)
+        live.add_argument("--events", type=int, default=200, metavar="PER_SECOND")
+        live.add_argument("--seconds", type=float, default=20.0)
+        live.add_argument("--json", action="store_true")
         for kind in (steps, latency):
             kind.add_argument("--steps", type=int, default=10)
         for kind in (steps, latency, recovery):
@@ -86,6 +92,8 @@ def _go_inside() -> None:
 
 
 def _measure(what: str, options: dict[str, Any]) -> dict[str, Any]:
+    if what == "live":
+        return measure_live(options["pages"], options["events"], options["seconds"], _tell)
     runs: int = options["runs"]
     if what == "dashboard":
         found = measure_dashboard(options["tasks"], options["events"], runs, _tell)
