@@ -57,6 +57,7 @@ class _Local(threading.local):
     raw: psycopg.Connection[Any] | None = None
     cursor: psycopg.Cursor[Row] | None = None
     numbered: psycopg.RawCursor[Row] | None = None
+    is_lent: bool = False
 
 
 _local = _Local()
@@ -75,15 +76,22 @@ def bind(raw: psycopg.Connection[Any] | None) -> None:
 def _cursor() -> psycopg.Cursor[Row]:
     """Give this thread's cursor; one for all statements, a new one costs a tenth of a step."""
     local = _local
-    if local.cursor is not None and local.raw is not None and not local.raw.closed:
-        # Django may have closed its connection meanwhile, and then it has closed this one.
+    # Django may have closed its connection meanwhile, and then it has closed this one; or has given
+    # it back to a pool, and then it is somebody else's.
+    if (
+        local.cursor is not None
+        and local.raw is not None
+        and not local.raw.closed
+        and not (local.is_lent and connection.connection is not local.raw)
+    ):
         return local.cursor
-    raw = local.bound
+    raw, local.is_lent = local.bound, False
     if raw is None:
         raw = connection.connection
         if raw is None or raw.closed:
             connection.ensure_connection()
             raw = connection.connection
+        local.is_lent = bool(connection.settings_dict["OPTIONS"].get("pool"))
         # Django switches prepared statements off for its own cursors; ours live from them.
         raw.prepare_threshold = 1
     local.raw, local.cursor, local.numbered = raw, psycopg.Cursor(raw), psycopg.RawCursor(raw)

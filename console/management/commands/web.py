@@ -7,6 +7,7 @@ from typing import Any
 import uvicorn
 from django.core.management.base import BaseCommand
 
+from console.connections import keep_connections
 from console.supervisor.listening import listen
 
 #: Requests under way get so long when the server is told to stop.
@@ -26,6 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Listen and serve."""
+        keep_connections()
         with listen(options["host"], options["port"]) as socket:
             config = uvicorn.Config(
                 "console.asgi:application",
