@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -42,30 +42,34 @@ def keep_open(
     """Keep pages open for some time; see `runtime.bench.live.KeepOpen`."""
     with web_process() as address:
         cookies = signed_in()
-        return asyncio.run(_run(address, cookies, tasks, pages, seconds, tell))
+        opened = [
+            Page(
+                number,
+                address,
+                cookies,
+                list(tasks) if number % 2 else [tasks[number // 2 % len(tasks)]],
+                is_list=bool(number % 2),
+            )
+            for number in range(pages)
+        ]
+        asyncio.run(_run(opened, seconds, tell))
+    return [one for page in opened for one in page.seen], _figures(opened, seconds)
 
 
-async def _run(
-    address: str,
-    cookies: Mapping[str, str],
-    tasks: Sequence[UUID],
-    pages: int,
-    seconds: float,
-    tell: Callable[[str], None],
-) -> tuple[list[Seen], dict[str, Any]]:
+async def _run(pages: "Sequence[Page]", seconds: float, tell: Callable[[str], None]) -> None:
     async with AsyncExitStack() as stack:
-        opened: list[Page] = []
-        for number in range(pages):
-            mine = list(tasks) if number % 2 else [tasks[number // 2 % len(tasks)]]
-            page = Page(number, address, cookies, mine, is_list=bool(number % 2))
-            opened.append(await stack.enter_async_context(page))
-        tell(f"{pages} pages are open")
+        for page in pages:
+            await stack.enter_async_context(page)
+        tell(f"{len(pages)} pages are open")
         await asyncio.sleep(seconds)
         tell("time is up")
-        for page in opened:
+        for page in pages:
             page.close()
+
+
+def _figures(opened: "Sequence[Page]", seconds: float) -> dict[str, Any]:
     took_ms = [took for page in opened for took in page.took_ms]
-    figures = {
+    return {
         "fetches_s": round(len(took_ms) / seconds, 1),
         "fetch_ms": {
             "p50": round(statistics.median(took_ms), 1),
@@ -73,7 +77,6 @@ async def _run(
         },
         "failed": sum(page.failed for page in opened),
     }
-    return [one for page in opened for one in page.seen], figures
 
 
 class Page:
@@ -109,7 +112,7 @@ class Page:
         self._stack = AsyncExitStack()
         self._work: list[asyncio.Task[None]] = []
 
-    async def __aenter__(self) -> "Page":
+    async def __aenter__(self) -> Self:
         """Open the socket and begin."""
         headers = {"Cookie": self._cookie}
         self._client = await self._stack.enter_async_context(

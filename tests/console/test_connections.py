@@ -22,7 +22,7 @@ def lent() -> Iterator[None]:
     keep_connections()
     yield
     connection.close()
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]
     settings["CONN_HEALTH_CHECKS"], settings["OPTIONS"] = before
 
 
