@@ -56,6 +56,8 @@ SIGNALBOX_LEASE_S = _env.number("SIGNALBOX_LEASE_S", 15.0, above=0.2)
 SIGNALBOX_ARTIFACTS = _env.text("SIGNALBOX_ARTIFACTS", str(SIGNALBOX_DATA_DIR / "artifacts"))
 # Who starts the servers that a drill breaks; the runtime does not know the console.
 SIGNALBOX_SERVERS = "console.embedded.ensure"
+# The demo that the first page offers; which it is, the console does not know either.
+SIGNALBOX_DEMO = "runtime.examples.aftersales.visitors"
 # Where a tracing system shows a trace, like https://traces.example.org/trace/{trace_id}.
 SIGNALBOX_TRACE_URL = _env.pattern("SIGNALBOX_TRACE_URL", "trace_id")
 # Who asks every page for `bench dashboard`, and keeps pages open for `bench live`.

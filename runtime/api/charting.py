@@ -5,7 +5,7 @@ wait in the queue are counted when the task ends.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -34,6 +34,15 @@ class Counts:
     """Some counts by kind and word: of one bucket, of one agent or tool, or of all."""
 
     by: Mapping[tuple[str, str], int]
+
+    @classmethod
+    def together(cls, parts: "Iterable[Counts]") -> "Counts":
+        """Add up some counts, as of several buckets."""
+        total: dict[tuple[str, str], int] = defaultdict(int)
+        for part in parts:
+            for key, count in part.by.items():
+                total[key] += count
+        return _frozen(total)
 
     def of(self, kind: str, *words: str) -> int:
         """Count what is of a kind; of these outcomes only, if any are named.

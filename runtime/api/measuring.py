@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from runtime.core.states import State
 from runtime.store import counting, measures, pulse
-from runtime.store.measures import CAP, Total
+from runtime.store.measures import CAP, Backlog, Total
 
 type Labels = tuple[tuple[str, str], ...]
 type Sample = tuple[str, Labels, float]
@@ -65,6 +65,11 @@ def measure() -> list[Measure]:
             (),
         ),
     ]
+
+
+def backlogs() -> list[Backlog]:
+    """List what waits in each queue and who serves it; bounded, for pages that ask often."""
+    return measures.backlogs()
 
 
 def _living() -> Iterator[Measure]:

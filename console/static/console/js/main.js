@@ -9,6 +9,7 @@ import { attachDialog } from "./dialog.js";
 import { attachEvent } from "./event-page.js";
 import { attachFreshness } from "./freshness.js";
 import { attachList } from "./task-list.js";
+import { attachOverview } from "./overview.js";
 import { attachRefresh } from "./refresh.js";
 import { attachTask } from "./task-page.js";
 import { watchRequests } from "./toast.js";
@@ -22,6 +23,7 @@ const BEHAVIORS = {
   dialog: attachDialog,
   "event-page": attachEvent,
   freshness: attachFreshness,
+  overview: attachOverview,
   refresh: attachRefresh,
   "review-badge": attachBadge,
   "review-page": attachReview,
