@@ -19,6 +19,7 @@ from console import audit
 from console.access import Permission, allowed
 from console.audit import Act
 from console.middleware import request_id
+from console.pages.spoken import refusal
 from runtime import api
 from runtime.api import SignalboxError
 
@@ -200,5 +201,5 @@ def _attempt(
             audit.record(act, "done")
     except SignalboxError as error:
         audit.record(act, "conflict" if error.http_status == _CONFLICT else "refused", str(error))
-        return Outcome(error.http_status, str(error), error)
+        return Outcome(error.http_status, refusal(error), error)
     return Outcome(200, done)

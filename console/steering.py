@@ -18,6 +18,7 @@ from console.access import Permission, allowed
 from console.actions import Outcome, account
 from console.audit import Act
 from console.middleware import request_id
+from console.pages.spoken import refusal
 from runtime import api
 from runtime.api import SignalboxError
 
@@ -139,5 +140,5 @@ def _attempt(
             audit.record(act, "done")
     except SignalboxError as error:
         audit.record(act, "conflict" if error.http_status == _CONFLICT else "refused", str(error))
-        return Outcome(error.http_status, str(error), error)
+        return Outcome(error.http_status, refusal(error), error)
     return Outcome(200, done)

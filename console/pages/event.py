@@ -18,6 +18,7 @@ from console.access import Permission, needs
 from console.downloads import attachment
 from console.guard import is_fragment
 from console.pages import payloads
+from console.pages.spoken import refusal
 from console.pages.words import Lamp
 from console.queries import events
 from console.queries.events import CallRow, EventRow, OfTask, Related, Text
@@ -285,7 +286,8 @@ def _block(task: OfTask, name: str, title: str, stored: Text) -> Block:
     except SignalboxError as error:
         text = stored.text[: payloads.SHOWN_CHARS]
         note = _note(len(text.encode()), size) if len(text) < len(stored.text) else ""
-        return Block(name=name, title=title, text=text, size=size, note=note, problem=str(error))
+        problem = refusal(error)
+        return Block(name=name, title=title, text=text, size=size, note=note, problem=problem)
     shown = payloads.shown(value)
     note = _note(len(shown.text.encode()), size) if shown.note else ""
     large = _large(task, value)

@@ -11,22 +11,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from django.contrib.auth.models import User
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console import actions, queries
 from console.access import Permission, needs
 from console.guard import is_fragment
 from console.pages.notes import leave
-from console.pages.review_words import ask, who_moved
+from console.pages.review_words import ask, meaning, settled, who_moved
 from console.pages.words import decision_word
 from runtime import api
 from runtime.api import ReviewView
-from runtime.core.errors import UnknownReview
-from runtime.core.reviews import Decision, Kind, meaning
+from runtime.core.errors import BadIdentifier, UnknownReview
+from runtime.core.reviews import Decision
 
 MOST_ITEMS: Final = 200
+MOST_GONE: Final = 20
 _CONFLICT: Final = 409
 
 
@@ -54,14 +58,37 @@ class Choice:
 @needs(Permission.VIEW_REVIEWS)
 @require_safe
 def review_list(request: HttpRequest) -> HttpResponse:
-    """Show what is open, the longest waiting first."""
+    """Show what is open, the longest waiting first; to a script, also how those it lost ended."""
+    gone = request.GET.getlist("gone")[:MOST_GONE]
+    if gone and is_fragment(request):
+        return _kept_private(render(request, "reviews/gone.html", {"ends": _ends(gone)}))
     found = api.reviews(limit=MOST_ITEMS)
     titles = queries.titles([item.task_id for item in found])
     items = [(item, ask(item), titles.get(item.task_id, "")) for item in found]
     part = "#inside" if is_fragment(request) else ""
-    return _kept_private(
-        render(request, f"reviews/list.html{part}", {"items": items, "most": MOST_ITEMS})
+    context = {"items": items, "most": MOST_ITEMS, "deciders": lambda: _deciders(request)}
+    return _kept_private(render(request, f"reviews/list.html{part}", context))
+
+
+def _ends(ids: list[str]) -> list[tuple[str, str]]:
+    """Say how items ended; those that nobody knows are left out."""
+    found = []
+    for text in ids:
+        try:
+            found.append((text, settled(api.review(text))))
+        except (UnknownReview, BadIdentifier):
+            continue
+    return found
+
+
+def _deciders(request: HttpRequest) -> int:
+    """Count the others who may decide."""
+    rights = Q(groups__permissions__codename=Permission.DECIDE_REVIEWS) | Q(
+        user_permissions__codename=Permission.DECIDE_REVIEWS
     )
+    may = rights | Q(is_superuser=True)
+    others = User.objects.filter(may, is_active=True).exclude(pk=request.user.pk)
+    return others.distinct().count()
 
 
 @needs(Permission.VIEW_REVIEWS)
@@ -114,6 +141,7 @@ def _page(  # noqa: PLR0913 (what the page can say)
         "typed": {name: typed.get(name, "") for name in _TYPED} if typed is not None else {},
         "said": said,
         "moved": moved,
+        "settled": settled(item),
     }
     part = "#item" if is_fragment(request) else ""
     return _kept_private(render(request, f"reviews/review.html{part}", context, status=status))
@@ -128,7 +156,7 @@ def choices(item: ReviewView) -> list[Choice]:
         Choice(
             name=name,
             words=decision_word(item.kind, name),
-            meaning=meaning(Kind(item.kind), Decision(name)),
+            meaning=meaning(item.kind, name),
             takes=name if name in {Decision.ANSWER, Decision.RESULT} else "",
             is_destructive=name == Decision.ABORT,
             needs_reason=name == Decision.ABORT,
@@ -150,8 +178,7 @@ def _arguments(decision: str, typed: QueryDict) -> dict[str, Any]:
 def _answer(typed: QueryDict) -> dict[str, Any]:
     answer = typed.get("answer", "")
     if not answer.strip():
-        message = "Write an answer first."
-        raise ValueError(message)
+        raise ValueError(_("Write an answer first."))
     return {"answer": answer}
 
 
@@ -159,8 +186,9 @@ def _result(typed: QueryDict) -> dict[str, Any]:
     try:
         result = json.loads(typed.get("result", ""), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        message = 'The result must be JSON: an object like {"status": "paid"}, or a text in quotes.'
-        raise ValueError(message) from None
+        raise ValueError(
+            _('The result must be JSON: an object like {"status": "paid"}, or a text in quotes.')
+        ) from None
     external_id = typed.get("external_id", "").strip()
     return {"result": result} | ({"external_id": external_id} if external_id else {})
 

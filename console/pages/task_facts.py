@@ -11,7 +11,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from console import queries
-from console.pages import task_diagnosis
+from console.pages import spoken, task_diagnosis
 from console.pages.words import Lamp, lamp
 from console.queries import EffectLine, Journey, LeaseView
 from runtime import api
@@ -138,9 +138,8 @@ def _why(task_id: UUID) -> tuple[str, int]:
     try:
         why = api.why(task_id)
     except SignalboxError as error:
-        return str(error), 1
-    # It begins with who did it, where somebody did.
-    return why.sentence.removeprefix("human:"), why.facts.serving
+        return spoken.refusal(error), 1
+    return spoken.why(why.facts), why.facts.serving
 
 
 def _agent(name: str) -> Agent | None:

@@ -137,6 +137,17 @@ _RETRY_WORDS: Final = Worded(
 )
 
 
+#: What became of a review item, as the end of "it is …".
+STATUS_WORDS: Final = Worded(
+    {
+        "open": pgettext_lazy("review item", "open"),
+        "decided": pgettext_lazy("review item", "decided"),
+        "closed": pgettext_lazy("review item", "closed"),
+        "cancelled": pgettext_lazy("review item", "cancelled"),
+        "superseded": pgettext_lazy("review item", "superseded"),
+        "expired": pgettext_lazy("review item", "expired"),
+    }
+)
 ROLE_WORDS: Final = Worded(
     {
         Role.VIEWER: gettext_lazy("viewer"),
@@ -170,6 +181,11 @@ def lamp(state: State, *, held: bool = False, in_hand: bool = True) -> Lamp:
 def kind_word(kind: str) -> str:
     """Name a kind of review item."""
     return KIND_WORDS[Kind(kind)] if kind in set(Kind) else kind
+
+
+def status_word(status: str) -> str:
+    """Say what became of a review item."""
+    return STATUS_WORDS.get(status, status)
 
 
 def decision_word(kind: str, decision: str) -> str:

@@ -118,6 +118,12 @@ def actor(value: str | None) -> str:
 
 
 @register.filter
+def review_status(value: str) -> str:
+    """Say what became of a review item."""
+    return words.status_word(value)
+
+
+@register.filter
 def right(permission: str) -> str:
     """Say what a permission lets somebody do."""
     return PERMISSION_WORDS.get(Permission(permission), permission)

@@ -5,113 +5,27 @@ they never say different things.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from runtime.core.reviews import Kind
+from runtime.core.saying import NOTHING, Said, say
 from runtime.core.states import TERMINAL, State
+from runtime.core.why_facts import Asked, Facts, Hold, Holder, Resting
+
+__all__ = ["Asked", "Facts", "Hold", "Holder", "Resting", "said", "sentence"]
 
 SUSPECT_DEATHS = 2
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _SOON_S = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
-    """A pause: who placed it, why, and when."""
-
-    by: str
-    reason: str
-    at: datetime
+def sentence(facts: Facts) -> str:
+    """Say in one English sentence where a task stands and what it waits for."""
+    return str(said(facts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
-    """The worker that holds the task; ``state`` None when no such worker is known."""
-
-    host: str = ""
-    pid: int = 0
-    state: str | None = None
-    renewed_at: datetime | None = None
-    expires_at: datetime | None = None
-    death: str | None = None
-
-    @property
-    def name(self) -> str:
-        """How people find it."""
-        return f"worker {self.host}:{self.pid}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The review item that a task waits for."""
-
-    id: str
-    kind: str
-    why: str
-    question: str
-    status: str
-    at: datetime
-    decision: str | None = None
-    decided_by: str | None = None
-    decided_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resting:
-    """A tool's breaker that lets no call through."""
-
-    until: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Everything the sentence is made of.
-
-    Args:
-        now: The database's clock.
-        moved_at: When its last event came.
-        attention: Commands of people that nobody has read yet.
-        agent_known: Whether this installation has the agent.
-        serving: Running workers that serve its queue.
-        free: Free slots of those.
-        ahead: Due tasks that rank before it.
-        last_failure: What the last attempt of the pending call said.
-        readable: Whether its checkpoint can be read.
-        wait_until: When its wait ends by itself.
-        reason: Why it ended.
-    """
-
-    state: State
-    now: datetime
-    moved_at: datetime
-    agent: str
-    queue: str
-    due_at: datetime | None = None
-    finished_at: datetime | None = None
-    deadline: datetime | None = None
-    reason: str | None = None
-    outcome: str | None = None
-    hold: Hold | None = None
-    holder: Holder | None = None
-    asked: Asked | None = None
-    resting: Resting | None = None
-    tool: str | None = None
-    attempt: int = 0
-    dispatched: bool = False
-    last_failure: str | None = None
-    wait_until: datetime | None = None
-    deaths: int = 0
-    attention: int = 0
-    agent_known: bool = True
-    serving: int = 1
-    free: int = 1
-    ahead: int = 0
-    readable: bool = True
-
-
-def sentence(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the strongest first)
-    """Say in one sentence where a task stands and what it waits for."""
+def said(facts: Facts) -> Said:  # noqa: PLR0911 (one line per cause, the strongest first)
+    """Say where a task stands and what it waits for, to be worded for its reader."""
     if facts.state in TERMINAL:
         return _ended(facts)
     if facts.hold is not None:
@@ -121,9 +35,11 @@ def sentence(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the str
     if facts.state is State.WAITING_HUMAN:
         return _asks(facts)
     if facts.attention:
-        return "A command of a person waits to be read; the next worker or sweep obeys it."
+        return say("A command of a person waits to be read; the next worker or sweep obeys it.")
     if not facts.readable:
-        return "Its checkpoint cannot be read; the worker that takes it next hands it to a person."
+        return say(
+            "Its checkpoint cannot be read; the worker that takes it next hands it to a person."
+        )
     waits = _WAITS.get(facts.state)
     if waits is not None and not _is_due(facts):
         return waits(facts)
@@ -133,44 +49,97 @@ def sentence(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the str
 # --- the end, pauses, workers -------------------------------------------------------------------
 
 
-def _ended(facts: Facts) -> str:
-    ago = f" {_span(facts.now, facts.finished_at)} ago" if facts.finished_at else ""
-    why = f": {_tidy(facts.reason)}" if facts.reason else ""
-    match facts.state:
-        case State.TERMINATED_SUCCESS:
-            return f"It reached its goal{ago}{why}."
-        case State.TERMINATED_FAILED:
-            return f"It failed{ago}{why}."
-        case _:
-            return f"It was ended{ago}{why}."
+def _ended(facts: Facts) -> Said:
+    ends = _ENDS.get(facts.state, _ENDS[State.TERMINATED_ABORTED])
+    which = ends[2 * (facts.finished_at is not None) + bool(facts.reason)]
+    return which.filled(span=_span(facts.now, facts.finished_at), why=_tidy(facts.reason))
 
 
-def _paused(facts: Facts, hold: Hold) -> str:
-    said = f": {_tidy(hold.reason)}" if hold.reason else ""
-    text = f"{hold.by or 'Somebody'} paused it {_span(facts.now, hold.at)} ago{said}"
-    if facts.holder is not None and _lives(facts, facts.holder):
-        return f"{text}; {facts.holder.name} is still finishing the step under way."
-    return f"{text}."
+#: Without and with an instant, each without and with a reason.
+_ENDS: dict[State, tuple[Said, ...]] = {
+    State.TERMINATED_SUCCESS: (
+        say("It reached its goal."),
+        say("It reached its goal: {why}."),
+        say("It reached its goal {span} ago."),
+        say("It reached its goal {span} ago: {why}."),
+    ),
+    State.TERMINATED_FAILED: (
+        say("It failed."),
+        say("It failed: {why}."),
+        say("It failed {span} ago."),
+        say("It failed {span} ago: {why}."),
+    ),
+    State.TERMINATED_ABORTED: (
+        say("It was ended."),
+        say("It was ended: {why}."),
+        say("It was ended {span} ago."),
+        say("It was ended {span} ago: {why}."),
+    ),
+}
 
 
-def _in_hand(facts: Facts, holder: Holder) -> str:
+def _paused(facts: Facts, hold: Hold) -> Said:
+    is_busy = facts.holder is not None and _lives(facts, facts.holder)
+    return _PAUSES[2 * is_busy + bool(hold.reason)].filled(
+        by=hold.by or say("Somebody"),
+        span=_span(facts.now, hold.at),
+        why=_tidy(hold.reason),
+        worker=facts.holder.address if facts.holder is not None else "",
+    )
+
+
+#: With nobody at work and with somebody, each without and with a reason.
+_PAUSES = (
+    say("{by} paused it {span} ago."),
+    say("{by} paused it {span} ago: {why}."),
+    say("{by} paused it {span} ago; worker {worker} is still finishing the step under way."),
+    say("{by} paused it {span} ago: {why}; worker {worker} is still finishing the step under way."),
+)
+
+
+def _in_hand(facts: Facts, holder: Holder) -> Said:
     if holder.state is None:
-        return "Its worker is not known any more; the sweep frees it."
-    if holder.state in {"dead", "stopped"}:
-        why = f" ({_tidy(holder.death)})" if holder.death else ""
-        return f"The {holder.name} that held it is {holder.state}{why}; the sweep frees it."
+        return say("Its worker is not known any more; the sweep frees it.")
+    worker = holder.address
+    if holder.state in _GONE:
+        gone = _GONE[holder.state][bool(holder.death)]
+        return gone.filled(worker=worker, why=_tidy(holder.death))
     if not _lives(facts, holder):
-        silent = _span(facts.now, holder.renewed_at) if holder.renewed_at else "a while"
-        return (
-            f"The {holder.name} that holds it has been silent for {silent} and its lease ran out; "
-            "the sweep gives it to another worker."
-        )
-    doing = _doing(facts)
+        return _silent(facts, holder)
     if holder.state == "draining":
-        return (
-            f"The {holder.name} is shutting down and gives it back after it has finished {doing}."
+        return say(
+            "The worker {worker} is shutting down and gives it back after it has finished {doing}.",
+            worker=worker,
+            doing=_doing(facts),
         )
-    return f"The {holder.name} is {doing}, for {_span(facts.now, facts.moved_at)} now."
+    return say(
+        "The worker {worker} is {doing}, for {span} now.",
+        worker=worker,
+        doing=_doing(facts),
+        span=_span(facts.now, facts.moved_at),
+    )
+
+
+#: Without and with how it died.
+_GONE = {
+    "dead": (
+        say("The worker {worker} that held it is dead; the sweep frees it."),
+        say("The worker {worker} that held it is dead ({why}); the sweep frees it."),
+    ),
+    "stopped": (
+        say("The worker {worker} that held it is stopped; the sweep frees it."),
+        say("The worker {worker} that held it is stopped ({why}); the sweep frees it."),
+    ),
+}
+
+
+def _silent(facts: Facts, holder: Holder) -> Said:
+    return say(
+        "The worker {worker} that holds it has been silent for {span} and its lease ran out; "
+        "the sweep gives it to another worker.",
+        worker=holder.address,
+        span=_span(facts.now, holder.renewed_at) if holder.renewed_at else say("a while"),
+    )
 
 
 def _lives(facts: Facts, holder: Holder) -> bool:
@@ -179,77 +148,101 @@ def _lives(facts: Facts, holder: Holder) -> bool:
     return holder.expires_at is not None and holder.expires_at > facts.now
 
 
-def _doing(facts: Facts) -> str:
+def _doing(facts: Facts) -> Said:
     if facts.state is State.WAITING_TOOL_CALL and facts.tool:
-        return f"calling {facts.tool}{_attempt(facts)}"
+        if facts.attempt:
+            return say("calling {tool} (attempt {number})", **_attempt(facts))
+        return say("calling {tool}", tool=facts.tool)
     if facts.state is State.RETRYING and facts.tool:
-        return f"about to call {facts.tool} again"
-    return {
-        State.INITIALIZED: "starting it",
-        State.PLANNING: "deciding on its next step",
-        State.COMPENSATING: "undoing its effects",
-        State.CONSOLIDATING: "moving what was learned into memory",
-    }.get(facts.state, f"at work on it ({facts.state})")
+        return say("about to call {tool} again", tool=facts.tool)
+    known = _DOING.get(facts.state)
+    return known or say("at work on it ({state})", state=facts.state)
 
 
-def _attempt(facts: Facts) -> str:
-    return f" (attempt {facts.attempt + 1})" if facts.attempt else ""
+_DOING: dict[State, Said] = {
+    State.INITIALIZED: say("starting it"),
+    State.PLANNING: say("deciding on its next step"),
+    State.COMPENSATING: say("undoing its effects"),
+    State.CONSOLIDATING: say("moving what was learned into memory"),
+}
+
+
+def _attempt(facts: Facts) -> dict[str, object]:
+    return {"tool": facts.tool or say("a call"), "number": facts.attempt + 1}
 
 
 # --- waiting ------------------------------------------------------------------------------------
 
 
-def _asks(facts: Facts) -> str:
+def _asks(facts: Facts) -> Said:
     asked = facts.asked
     if asked is None:
-        return "It waits for a person, but no review item is open: run `manage.py verify` on it."
+        return say(
+            "It waits for a person, but no review item is open: run `manage.py verify` on it."
+        )
     if asked.status == "decided":
-        by, at = asked.decided_by or "Somebody", asked.decided_at or asked.at
-        ago = _span(facts.now, at)
-        return f"{by} decided '{asked.decision}' {ago} ago; a worker or the sweep carries it out."
-    since = _span(facts.now, asked.at)
-    wanted = _KINDS.get(asked.kind, f"decide on it ({asked.kind})")
+        return say(
+            "{by} decided '{decision}' {span} ago; a worker or the sweep carries it out.",
+            by=asked.decided_by or say("Somebody"),
+            decision=asked.decision,
+            span=_span(facts.now, asked.decided_at or asked.at),
+        )
     about = _tidy(asked.question or asked.why)
-    stop = "" if about.endswith(("?", "!")) else "."
-    return f"It has waited {since} for a person to {wanted}: {about}{stop}"
+    asks = _ASKS[about.endswith(("?", "!"))]
+    wanted = _KINDS.get(asked.kind) or say("decide on it ({kind})", kind=asked.kind)
+    return asks.filled(span=_span(facts.now, asked.at), wanted=wanted, about=about)
 
 
-_KINDS: dict[str, str] = {
-    Kind.QUESTION: "answer its question",
-    Kind.IN_DOUBT: "say whether a call happened",
-    Kind.KILLED_WORKER: "look at a step that killed its workers",
-    Kind.RETRIES_EXHAUSTED: "say what to do after the last attempt",
-    Kind.PLAN_INVALID: "look at a plan that cannot run",
-    Kind.REPEATED_WRITE: "say whether an effect is wanted twice",
-    Kind.CHECKPOINT_UNREADABLE: "look at state that cannot be trusted",
+#: The words of the other may bring their own end of the sentence.
+_ASKS = (
+    say("It has waited {span} for a person to {wanted}: {about}."),
+    say("It has waited {span} for a person to {wanted}: {about}"),
+)
+_KINDS: dict[str, Said] = {
+    Kind.QUESTION: say("answer its question"),
+    Kind.IN_DOUBT: say("say whether a call happened"),
+    Kind.KILLED_WORKER: say("look at a step that killed its workers"),
+    Kind.RETRIES_EXHAUSTED: say("say what to do after the last attempt"),
+    Kind.PLAN_INVALID: say("look at a plan that cannot run"),
+    Kind.REPEATED_WRITE: say("say whether an effect is wanted twice"),
+    Kind.CHECKPOINT_UNREADABLE: say("look at state that cannot be trusted"),
 }
 
 
-def _retries(facts: Facts) -> str:
-    tool, when = facts.tool or "a call", _when(facts)
+def _retries(facts: Facts) -> Said:
+    call, when = _attempt(facts), _when(facts)
     if facts.resting is not None:
-        return f"{tool} rests after repeated failures; the call is tried {when}."
-    failed = f" after it failed: {_tidy(facts.last_failure)}" if facts.last_failure else ""
-    return f"Attempt {facts.attempt + 1} of {tool} comes {when}{failed}."
+        return say(
+            "{tool} rests after repeated failures; the call is tried {when}.", **call, when=when
+        )
+    if not facts.last_failure:
+        return say("Attempt {number} of {tool} comes {when}.", **call, when=when)
+    why = _tidy(facts.last_failure)
+    return say(
+        "Attempt {number} of {tool} comes {when} after it failed: {why}.",
+        **call,
+        when=when,
+        why=why,
+    )
 
 
-def _waits_for_event(facts: Facts) -> str:
-    return f"It waits for an event; the wait ends {_when(facts)}."
+def _waits_for_event(facts: Facts) -> Said:
+    return say("It waits for an event; the wait ends {when}.", when=_when(facts))
 
 
-def _sleeps(facts: Facts) -> str:
-    return f"It sleeps by its own plan and wakes {_when(facts)}."
+def _sleeps(facts: Facts) -> Said:
+    return say("It sleeps by its own plan and wakes {when}.", when=_when(facts))
 
 
-def _waits_for_children(facts: Facts) -> str:
-    return f"It waits for its sub-tasks; the wait ends {_when(facts)}."
+def _waits_for_children(facts: Facts) -> Said:
+    return say("It waits for its sub-tasks; the wait ends {when}.", when=_when(facts))
 
 
-def _starts_later(facts: Facts) -> str:
-    return f"It starts {_when(facts)}, as was asked when it was submitted."
+def _starts_later(facts: Facts) -> Said:
+    return say("It starts {when}, as was asked when it was submitted.", when=_when(facts))
 
 
-_WAITS: dict[State, Callable[[Facts], str]] = {
+_WAITS: dict[State, Callable[[Facts], Said]] = {
     State.INITIALIZED: _starts_later,
     State.RETRYING: _retries,
     State.WAITING_EXTERNAL_EVENT: _waits_for_event,
@@ -265,63 +258,76 @@ def _is_due(facts: Facts) -> bool:
     return facts.due_at is None or facts.due_at <= facts.now
 
 
-def _free(facts: Facts) -> str:  # noqa: PLR0911 (one line per cause, the strongest first)
+def _free(facts: Facts) -> Said:  # noqa: PLR0911 (one line per cause, the strongest first)
     if facts.due_at is None:
-        return "Nothing will wake it, which is a fault: run `manage.py verify` on it."
+        return say("Nothing will wake it, which is a fault: run `manage.py verify` on it.")
     if not facts.agent_known:
-        return f"No process here knows its agent '{facts.agent}': see SIGNALBOX_APPS."
-    if facts.serving == 0:
-        return f"No worker serves its queue '{facts.queue}': start one with `manage.py worker`."
-    if facts.deaths == SUSPECT_DEATHS:
-        return "Its step ended two workers; it waits for a process of its own."
-    due = _span(facts.now, facts.due_at)
-    if facts.free == 0:
-        return (
-            f"It has been due for {due}, and the {_workers(facts.serving)} no free "
-            f"slot{_behind(facts)}."
+        return say(
+            "No process here knows its agent '{agent}': see SIGNALBOX_APPS.", agent=facts.agent
         )
+    if facts.serving == 0:
+        return say(
+            "No worker serves its queue '{queue}': start one with `manage.py worker`.",
+            queue=facts.queue,
+        )
+    if facts.deaths == SUSPECT_DEATHS:
+        return say("Its step ended two workers; it waits for a process of its own.")
+    due, behind = _span(facts.now, facts.due_at), _behind(facts)
+    if facts.free == 0:
+        busy = _BUSY[facts.serving > 1]
+        return busy.filled(span=due, count=facts.serving, behind=behind)
     if facts.deadline is not None and facts.deadline <= facts.now:
         late = _span(facts.now, facts.deadline)
-        return f"Its deadline passed {late} ago; the worker that takes it next ends it."
-    return f"It has been due for {due} and a worker takes it next{_behind(facts)}."
+        return say(
+            "Its deadline passed {span} ago; the worker that takes it next ends it.", span=late
+        )
+    return say(
+        "It has been due for {span} and a worker takes it next{behind}.", span=due, behind=behind
+    )
 
 
-def _behind(facts: Facts) -> str:
+#: With one worker and with several.
+_BUSY = (
+    say("It has been due for {span}, and the one worker of its queue has no free slot{behind}."),
+    say(
+        "It has been due for {span}, and the {count} workers of its queue have no free "
+        "slot{behind}."
+    ),
+)
+
+
+def _behind(facts: Facts) -> Said:
     if not facts.ahead:
-        return ""
+        return NOTHING
     if facts.ahead == 1:
-        return ", after one that ranks before it"
-    return f", after {facts.ahead} that rank before it"
-
-
-def _workers(count: int) -> str:
-    if count == 1:
-        return "one worker of its queue has"
-    return f"{count} workers of its queue have"
+        return say(", after one that ranks before it")
+    return say(", after {count} that rank before it", count=facts.ahead)
 
 
 # --- words --------------------------------------------------------------------------------------
 
 
-def _when(facts: Facts) -> str:
+def _when(facts: Facts) -> Said:
     until = facts.due_at or facts.wait_until
     if until is None:
-        return "at no time that is known"
+        return say("at no time that is known")
     if until - facts.now <= timedelta(seconds=_SOON_S):
-        return "within a second"
-    return f"in {_span(until, facts.now)}"
+        return say("within a second")
+    return say("in {span}", span=_span(until, facts.now))
 
 
-def _span(later: datetime, earlier: datetime | None) -> str:
+def _span(later: datetime, earlier: datetime | None) -> Said:
     """Say how long it is from one instant to another, as coarsely as people do."""
     seconds = max((later - (earlier or later)).total_seconds(), 0.0)
+    if seconds < 1:
+        return say("less than a second")
     if seconds < _MINUTE_S:
-        return f"{seconds:.0f} s" if seconds >= 1 else "less than a second"
+        return say("{number} s", number=f"{seconds:.0f}")
     if seconds < _HOUR_S:
-        return f"{seconds / _MINUTE_S:.0f} min"
+        return say("{number} min", number=f"{seconds / _MINUTE_S:.0f}")
     if seconds < 2 * _DAY_S:
-        return f"{seconds / _HOUR_S:.0f} h"
-    return f"{seconds / _DAY_S:.0f} days"
+        return say("{number} h", number=f"{seconds / _HOUR_S:.0f}")
+    return say("{number} days", number=f"{seconds / _DAY_S:.0f}")
 
 
 def _tidy(text: str | None) -> str:
