@@ -114,7 +114,11 @@ class Hand:
         mark = digest(self.desk.key, "result", payload.text)
         return self.do(
             c.Finish(mark, summarise(result)),
-            Attached(end_result=payload.text, end_reason=summarise(result)),
+            Attached(
+                end_result=payload.text,
+                end_reason=summarise(result),
+                end_search=summarise(result),
+            ),
         )
 
     def give_back(self) -> Self:

@@ -16,13 +16,9 @@ from console.queries import BadCursor, Filter, counting
 from runtime import api
 from runtime.core.states import State
 from tests.agents_for_tests.hand import Hand
+from tests.support.pages import shown as _shown
 
 type Submit = Callable[..., UUID]
-
-
-def _shown(answer: object) -> list[UUID]:
-    found = re.findall(rb'data-task="([0-9a-f-]{36})"', answer.content)  # type: ignore[attr-defined]
-    return [UUID(task_id.decode()) for task_id in found]
 
 
 def _failed(task_id: UUID) -> None:
