@@ -11,9 +11,11 @@ from console.http import api
 from console.http.health import healthz, readyz
 from console.metrics import metrics
 from console.pages import (
+    agents,
     event,
     home,
     insights,
+    new_task,
     overview,
     personal,
     reviews,
@@ -61,6 +63,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reviews/", reviews.review_list, name="reviews"),
     path("reviews/<uuid:review_id>/", reviews.review, name="review"),
     path("reviews/<uuid:review_id>/decide/", reviews.decide, name="review_decide"),
+    path("agents/", agents.agents, name="agents"),
+    path("agents/<slug:name>/", agents.agent, name="agent"),
+    path("new/", new_task.new_task, name="new_task"),
     path("workers/", workers.workers, name="workers"),
     path("workers/<uuid:worker_id>/drain/", workers.drain, name="worker_drain"),
     path("settings/", personal.settings, name="settings"),

@@ -34,6 +34,7 @@ PAGES = (
     Link("home", gettext_lazy("Overview"), "overview", Permission.VIEW_TASKS),
     Link("tasks", gettext_lazy("Tasks"), "tasks", Permission.VIEW_TASKS),
     Link("reviews", gettext_lazy("Reviews"), "reviews", Permission.VIEW_REVIEWS),
+    Link("agents", gettext_lazy("Agents"), "agents", Permission.VIEW_TASKS),
     Link("workers", gettext_lazy("Workers"), "workers", Permission.VIEW_WORKERS),
     Link("insights", gettext_lazy("Insights"), "insights", Permission.VIEW_METRICS),
 )
