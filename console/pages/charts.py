@@ -119,8 +119,8 @@ class _Size:
     y_ticks: int
 
 
-_WIDE: Final = _Size("wide", 640, 200, 52, 9, 5)
-_NARROW: Final = _Size("narrow", 330, 190, 44, 5, 4)
+_WIDE: Final = _Size("wide", 480, 170, 48, 9, 5)
+_NARROW: Final = _Size("narrow", 270, 160, 44, 4, 4)
 _TOP, _BELOW, _RIGHT = 12, 26, 8
 _GAP: Final = 0.22
 """The part of a bucket that is left free between bars."""
@@ -149,7 +149,7 @@ def spans(axes: Axes, rows: Sequence[Row]) -> tuple[Drawing, Drawing]:
     low, high = math.log(ticks[0]), math.log(ticks[-1])
 
     def place(value: float) -> float:
-        return (math.log(max(value, ticks[0])) - low) / (high - low)
+        return (math.log(min(max(value, ticks[0]), ticks[-1])) - low) / (high - low)
 
     return _both(axes, ticks, place, lambda plot: _lines(plot, rows), rows)
 
@@ -255,8 +255,7 @@ def _drawing(
 
 
 def _thinned[T](ticks: list[T], most: int) -> list[T]:
-    every = math.ceil(len(ticks) / most)
-    return ticks[::every]
+    return ticks[:: max(math.ceil(len(ticks) / most), 1)]
 
 
 def _time_ticks(plot: _Plot) -> list[Tick]:

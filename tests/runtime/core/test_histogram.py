@@ -1,6 +1,6 @@
 """Quantiles from classes: within the right class, never finer, and nothing from nothing."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runtime.core.histogram import BEYOND, quantile
@@ -31,6 +31,7 @@ def test_a_class_of_former_bounds_still_counts() -> None:
     assert 15.0 < found < 30.0
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.floats(min_value=0.001, max_value=59.0), min_size=1, max_size=200),
     st.floats(min_value=0.01, max_value=1.0),
