@@ -16,8 +16,9 @@ http = get_asgi_application()
 from django.urls import path  # noqa: E402 (Django is set up by the line above)
 
 from console.live.consumer import LiveConsumer  # noqa: E402
+from console.live.shared import SharedAnswers  # noqa: E402
 
 websocket_urlpatterns = [path("live/", LiveConsumer.as_asgi())]
 application = ProtocolTypeRouter(
-    {"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))}
+    {"http": SharedAnswers(http), "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))}
 )

@@ -32,7 +32,7 @@ def measure_pages(
     times_ms: dict[str, list[float]] = {}
     broken: dict[str, int] = {}
     costs: dict[str, tuple[int, int]] = {}
-    with web_process() as address, _client(address) as client:
+    with web_process() as web, _client(web.address) as client:
         wanted = addresses(samples)
         wanted += _deeper(client, wanted, samples["middle"])
         for one in wanted:

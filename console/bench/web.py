@@ -6,9 +6,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import httpx
+import psutil
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
@@ -21,9 +23,22 @@ ACCOUNT: Final = "bench"
 _PATIENCE_S: Final = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Web:
+    """A web process that answers."""
+
+    address: str
+    pid: int
+
+    def cpu_s(self) -> float:
+        """Give the seconds of processor that it has used."""
+        used = psutil.Process(self.pid).cpu_times()
+        return float(used.user + used.system)
+
+
 @contextmanager
-def web_process() -> Iterator[str]:
-    """Run a web process on a free port; gives its address."""
+def web_process() -> Iterator[Web]:
+    """Run a web process on a free port."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "web", "--port", str(port)]
@@ -36,7 +51,7 @@ def web_process() -> Iterator[str]:
     )
     try:
         _wait_until_it_answers(address, process)
-        yield address
+        yield Web(address, process.pid)
     finally:
         process.terminate()
         process.wait(30)

@@ -22,6 +22,7 @@ from console import queries
 from console.access import Permission, allowed
 from console.live.names import MALFORMED, NOT_ALLOWED, SIGNED_OUT, session_mark
 from console.live.reader import reader
+from console.live.shared import mark
 
 MOST_WATCHED: Final = 600
 CHECK_S: Final = 60.0
@@ -117,7 +118,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc] # it carri
             await self._some.wait()
             self._some.clear()
             news, self._news = self._news, {}
-            await self.send_json({"type": "news", **news, "now": reader().now()})
+            await self.send_json({"type": "news", **news, "now": reader().now(), "mark": mark()})
 
     async def _check(self) -> None:
         """Look now and then whether the person may still be here: sessions end by time, too."""

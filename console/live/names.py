@@ -8,6 +8,9 @@ GONE: Final = "people.gone"
 #: A reader talks to itself to learn whether the layer still carries anything.
 PING: Final = "reader.ping"
 
+#: What a page that asks for a part has heard last; see `console.live.shared`.
+MARK_HEADER: Final = b"signalbox-mark"
+
 SIGNED_OUT: Final = 4401
 NOT_ALLOWED: Final = 4403
 MALFORMED: Final = 4400

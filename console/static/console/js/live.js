@@ -16,6 +16,8 @@ class Live {
   state = "off"; // off, live, away, paused
   heardAt = 0;
   offset = 0;
+  /** The moment of the last news, in the server's words; said with every request for a part. */
+  mark = "";
 
   start() {
     this.#hear(document.body.dataset.now);
@@ -54,6 +56,8 @@ class Live {
 
   /** Have everything look again, as after something this page did itself. */
   poke() {
+    // What it did itself may be younger than the last news: an answer from before must not come.
+    this.mark = "";
     for (const one of this.#present()) {
       one.moved(Object.keys(one.tasks()));
       one.others();
@@ -83,6 +87,7 @@ class Live {
 
   #take(news) {
     this.#hear(news.now);
+    this.mark = news.mark ?? "";
     if (news.away !== undefined || this.state !== "live") this.#set(news.away ? "away" : "live");
     const moved = Object.keys(news.tasks ?? {});
     for (const one of this.#present()) {

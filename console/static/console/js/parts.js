@@ -1,8 +1,10 @@
 // Fetches parts of pages and puts them in place of the old ones, without touching what a hand holds.
+import { live } from "./live.js";
 
 /** Fetch a part; a session that has ended leads to the sign-in page. */
 export async function fetchPart(url) {
-  const answer = await fetch(url, { headers: { "HX-Request": "true" }, cache: "no-store" });
+  const headers = { "HX-Request": "true", ...(live.mark && { "Signalbox-Mark": live.mark }) };
+  const answer = await fetch(url, { headers, cache: "no-store" });
   const elsewhere = answer.headers.get("HX-Redirect");
   if (elsewhere) {
     window.location.assign(elsewhere);
