@@ -20,5 +20,8 @@ from console.live.shared import SharedAnswers  # noqa: E402
 
 websocket_urlpatterns = [path("live/", LiveConsumer.as_asgi())]
 application = ProtocolTypeRouter(
-    {"http": SharedAnswers(http), "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))}
+    {
+        "http": SharedAnswers(http),
+        "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
+    }
 )

@@ -26,7 +26,8 @@ _PROCESS: Final = uuid4().hex[:8]
 type Message = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Message]]
 type Send = Callable[[Message], Awaitable[None]]
-type App = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+#: Django and Channels write the parts of this type differently.
+type App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def mark() -> str:
