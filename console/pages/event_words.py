@@ -1,15 +1,51 @@
-"""What events are called on pages, and the line of the timeline for those that stand alone."""
+"""What events, effects and outcomes are called on pages; the line of an event that stands alone."""
 
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, pgettext_lazy
 
-from console.pages.words import Lamp, actor
+from console.pages.words import Lamp, Worded, actor
 from runtime.api import EventView
 from runtime.core.events import EventType as E
+from runtime.core.ledger_words import Word
 
 TOO_LONG: Final = 300
+
+
+_STANDINGS: Final = Worded(
+    {
+        Word.PLANNED: pgettext_lazy("an effect", "planned"),
+        Word.RUNNING: pgettext_lazy("an effect", "running"),
+        Word.RETRYING: pgettext_lazy("an effect", "retrying"),
+        Word.CONFIRMED: pgettext_lazy("an effect", "confirmed"),
+        Word.FOUND: pgettext_lazy("an effect", "found"),
+        Word.GIVEN_UP: pgettext_lazy("an effect", "given up"),
+        Word.IN_DOUBT: pgettext_lazy("an effect", "in doubt"),
+        Word.UNDONE: pgettext_lazy("an effect", "undone"),
+    }
+)
+_OUTCOMES: Final = Worded(
+    {
+        "succeeded": pgettext_lazy("a call", "succeeded"),
+        "failed": pgettext_lazy("a call", "failed"),
+        "skipped": pgettext_lazy("a call", "skipped"),
+        "running": pgettext_lazy("a worker", "running"),
+        "draining": pgettext_lazy("a worker", "draining"),
+        "stopped": pgettext_lazy("a worker", "stopped"),
+        "dead": pgettext_lazy("a worker", "dead"),
+    }
+)
+
+
+def standing(word: Word) -> str:
+    """Name the standing of an effect."""
+    return _STANDINGS[word]
+
+
+def outcome(word: str) -> str:
+    """Name the outcome of a call, or the state of a worker."""
+    return _OUTCOMES.get(word, word)
 
 
 def called(kind: str) -> str:

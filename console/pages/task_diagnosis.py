@@ -10,7 +10,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.pages.event_words import TOO_LONG
+from console.pages.event_words import TOO_LONG, standing
 from console.pages.words import span
 from console.queries import EffectLine, Holding, LeaseView
 from runtime.api import EventView, TaskDetail, Verdict
@@ -19,7 +19,8 @@ from runtime.core.ledger_words import Word
 
 _DEADLINE: Final = "its deadline passed"
 _AMBIGUOUS: Final = "ambiguous"
-_SENT_FAILURES: Final = frozenset({E.TOOL_CALL_FAILED, E.TOOL_CALL_IN_DOUBT})
+_FAILED: Final = frozenset({E.TOOL_CALL_FAILED, E.TOOL_CALL_IN_DOUBT})
+_RECOVERED: Final = frozenset({E.TOOL_CALL_SUCCEEDED, E.TOOL_CALL_RECONCILED, E.STEP_SKIPPED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,9 @@ def diagnose(case: Case) -> list[Finding]:
 
 
 def _where(case: Case) -> Finding:
-    title, reason = _("Where it failed"), (case.task.outcome_reason or "")[:TOO_LONG]
-    limit = _last(case.events, frozenset({E.BUDGET_EXHAUSTED}))
-    failed = _last(case.events, _SENT_FAILURES)
-    rejected = _last(case.events, frozenset({E.PLAN_REJECTED}))
+    title, reason = _("Where it failed"), _reason(case)
+    limit = _last(case.events, E.BUDGET_EXHAUSTED)
+    failed, rejected = _failed(case.events), _last(case.events, E.PLAN_REJECTED)
     if reason == _DEADLINE:
         said = [_("Time-out: its deadline passed before it reached its goal."), *_tool(failed)]
         return Finding(title, "stop", tuple(said), failed.seq if failed else None)
@@ -79,11 +79,25 @@ def _where(case: Case) -> Finding:
     if failed is not None:
         lines = (*_tool(failed), _("Its planner then gave up: %(why)s") % {"why": reason})
         return Finding(title, "stop", lines, failed.seq)
-    said = [_("In its planner: %(why)s") % {"why": reason}]
+    said = [_("In its planner, which gave up: %(why)s") % {"why": reason}]
     if rejected is not None:
         why = str(rejected.payload.get("why", ""))[:TOO_LONG]
         said.append(_("Before that a plan was rejected: %(why)s") % {"why": why})
     return Finding(title, "stop", tuple(said), rejected.seq if rejected else None)
+
+
+def _reason(case: Case) -> str:
+    end = _last(case.events, E.TASK_FAILED)
+    told = end.payload.get("reason") if end is not None else None
+    return str(case.task.outcome_reason or told or "–")[:TOO_LONG]
+
+
+def _failed(events: Sequence[EventView]) -> EventView | None:
+    """Find the last failed call that did not succeed after all."""
+    recovered = {event.call_id for event in events if event.type in _RECOVERED}
+    return next(
+        (one for one in events if one.type in _FAILED and one.call_id not in recovered), None
+    )
 
 
 def _tool(event: EventView | None) -> Iterator[str]:
@@ -108,8 +122,8 @@ def _tool(event: EventView | None) -> Iterator[str]:
         )
 
 
-def _last(events: Sequence[EventView], types: frozenset[E]) -> EventView | None:
-    return next((event for event in events if event.type in types), None)
+def _last(events: Sequence[EventView], kind: E) -> EventView | None:
+    return next((event for event in events if event.type == kind), None)
 
 
 def _state(case: Case) -> Finding:
@@ -157,7 +171,7 @@ def _effects(case: Case) -> Finding:
 
 
 def _sent(effect: EffectLine) -> str:
-    told = {"tool": effect.tool, "count": effect.dispatches, "word": effect.word}
+    told = {"tool": effect.tool, "count": effect.dispatches, "word": standing(effect.word)}
     said = _("%(tool)s was sent %(count)d times under one operation id; now it is %(word)s.")
     return said % told
 

@@ -19,7 +19,7 @@ from runtime.api import Agent, SignalboxError, TaskDetail, Verdict
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.errors import CheckpointUnreadable, UnknownAgent, UnknownTask
 from runtime.core.ledger_words import Word
-from runtime.core.states import State
+from runtime.core.states import RUNNABLE, State
 
 _PROVED: Final = 2000
 """Journals up to so many events are proved while a page is made."""
@@ -70,6 +70,11 @@ class Facts:
         if self.serving == 0 and self.task.state != State.WAITING_HUMAN:
             return _("No running worker serves its queue, so no worker can take it.")
         return ""
+
+    @property
+    def why_says_so(self) -> bool:
+        """Whether the sentence of the page says already that no worker can take it."""
+        return self.task.state in RUNNABLE and not self.task.held
 
     @property
     def compensations(self) -> dict[str, str]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.pages.review_words import meaning
 from console.queries import EffectLine
 from runtime.core.checkpoint import Checkpoint, Pending
 from runtime.core.effects import MEANINGS, Unknown
 from runtime.core.ledger_words import Word
-from runtime.core.reviews import Decision, Kind, meaning
+from runtime.core.reviews import Decision, Kind
 from runtime.core.states import State
 
 _HAPPENED = frozenset({Word.CONFIRMED, Word.FOUND})
@@ -102,7 +103,7 @@ def _retry(_standing: Standing, at: Checkpoint) -> Iterator[Foretold]:
     if wait is not None and wait.kind in set(Kind):
         kind = Kind(wait.kind)
         said = _("The review is decided: %(meaning)s.")
-        yield Foretold("person", said % {"meaning": _(meaning(kind, Decision.RETRY))})
+        yield Foretold("person", said % {"meaning": meaning(kind, Decision.RETRY)})
         yield from _risk(kind, at.pending)
     else:
         yield Foretold("ended", _("The rest of the back-off is dropped."))
@@ -127,7 +128,8 @@ def _cancel(standing: Standing, at: Checkpoint) -> Iterator[Foretold]:
     yield from _dropped(at)
     if at.wait is not None and at.wait.review_id is not None:
         yield Foretold("ended", _("The open review is closed as cancelled."))
-    yield from _effects_stay(standing.effects)
+    stay = list(_effects_stay(standing.effects))
+    yield from stay or [Foretold("done", _("No effect of it has reached the outside."))]
 
 
 def _dropped(at: Checkpoint) -> Iterator[Foretold]:

@@ -78,6 +78,11 @@ class Item:
     earlier: int | None = None
     later: int | None = None
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more to say than fits its line."""
+        return bool(self.code or self.review_id or self.last_seq != self.seq)
+
 
 @dataclass
 class _Teller:

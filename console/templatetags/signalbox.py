@@ -13,6 +13,7 @@ from console.middleware import preferences
 from console.pages import event_words, payloads, text, times, words
 from console.pages.rights import PERMISSION_WORDS
 from runtime.core import payload_views
+from runtime.core.ledger_words import Word
 from runtime.core.states import State
 
 register = template.Library()
@@ -97,6 +98,24 @@ def short(value: object) -> str:
 def event_word(type_: str) -> str:
     """Name an event in a word or two."""
     return event_words.called(type_)
+
+
+@register.filter
+def effect_word(word: Word) -> str:
+    """Name the standing of an effect."""
+    return event_words.standing(word)
+
+
+@register.filter
+def outcome_word(word: str) -> str:
+    """Name the outcome of a call, or the state of a worker."""
+    return event_words.outcome(word)
+
+
+@register.filter
+def decided_word(decision: str, kind: str) -> str:
+    """Name a decision as the button that took it."""
+    return words.decision_word(kind, decision)
 
 
 @register.filter
