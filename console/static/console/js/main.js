@@ -12,6 +12,7 @@ import { attachList } from "./task-list.js";
 import { attachOverview } from "./overview.js";
 import { attachRefresh } from "./refresh.js";
 import { attachTask } from "./task-page.js";
+import { watchKeys } from "./keys.js";
 import { watchRequests } from "./toast.js";
 import { live } from "./live.js";
 
@@ -46,6 +47,7 @@ export function scan(root) {
 document.addEventListener("signalbox:fresh", (event) => scan(event.target));
 document.body.addEventListener("htmx:load", (event) => scan(event.detail.elt));
 watchRequests();
+watchKeys();
 scan(document.body);
 if (document.body.dataset.now) live.start();
 // Back and forward may show a page from memory: what it says may be long past.
