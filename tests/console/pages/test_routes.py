@@ -88,6 +88,10 @@ def addresses(asked: Callable[[str], tuple[UUID, UUID]]) -> dict[str, str]:
     known = {
         "task_id": str(task_id),
         "review_id": str(review_id),
+        "view_id": "1",
+        "seq": "1",
+        "handle": str(uuid4()),
+        "run_id": str(uuid4()),
         "name": "pause",
         "token": "none",
     }
@@ -101,7 +105,7 @@ def addresses(asked: Callable[[str], tuple[UUID, UUID]]) -> dict[str, str]:
 
 
 def _reads(addresses: dict[str, str]) -> dict[str, str]:
-    only_posts = {"review_decide"}
+    only_posts = {"review_decide", "task_bulk", "task_bulk_run"}
     return {name: address for name, address in addresses.items() if name not in only_posts}
 
 
@@ -156,7 +160,9 @@ def test_every_form_wants_its_csrf_token(
         person(Role.ADMINISTRATOR), backend="allauth.account.auth_backends.AuthenticationBackend"
     )
 
-    for name in ("lever", "review_decide", "settings", "signin_link", "account_logout"):
+    forms = ("lever", "review_decide", "settings", "signin_link", "account_logout")
+    own = ("new_view", "saved_view", "task_columns", "task_bulk", "task_bulk_run")
+    for name in (*forms, *own):
         assert client.post(addresses[name], {"reason": "x"}).status_code == 403, name
 
 
