@@ -86,8 +86,9 @@ def _deciders(request: HttpRequest) -> int:
     rights = Q(groups__permissions__codename=Permission.DECIDE_REVIEWS) | Q(
         user_permissions__codename=Permission.DECIDE_REVIEWS
     )
+    user: Any = request.user
     may = rights | Q(is_superuser=True)
-    others = User.objects.filter(may, is_active=True).exclude(pk=request.user.pk)
+    others = User.objects.filter(may, is_active=True).exclude(pk=user.pk)
     return others.distinct().count()
 
 
