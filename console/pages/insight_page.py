@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.pages.charts import Axes, Drawing
 from console.pages.figures import clock, count, day, instant
+from console.pages.text import visible
 from runtime.api import Counts, Series
 
 _DAY_S: Final = 86_400
@@ -71,6 +74,34 @@ class Table:
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
 
+    @property
+    def body(self) -> SafeString:
+        """The rows as markup: a template takes ten times as long for a thousand of them."""
+        still_open = format_html(' <span class="sub">{}</span>', _("still open"))
+        return format_html_join(
+            "",
+            '<tr><th scope="row"><bdi>{}</bdi>{}</th>{}</tr>',
+            (
+                (visible(line.head), still_open if line.is_open else "", _cells(line.cells))
+                for line in self.lines
+            ),
+        )
+
+
+def _cells(cells: Sequence[Cell]) -> SafeString:
+    return format_html_join(
+        "",
+        '<td class="c-num num">{}</td>',
+        (
+            (
+                format_html('<a href="{}">{}</a>', cell.href, cell.words)
+                if cell.href
+                else cell.words,
+            )
+            for cell in cells
+        ),
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:
@@ -103,16 +134,27 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What all charts of a page share."""
+    """What all charts of a page share.
+
+    Args:
+        begins: The beginnings of the buckets in the reader's zone.
+        counts: What happened in each.
+        named: What each is called.
+    """
 
     series: Series
     range: Range
     agent: str
     begins: list[datetime] = field(init=False)
+    counts: list[Counts] = field(init=False)
+    named: dict[datetime, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        local = [timezone.localtime(begin) for begin in self.series.begins()]
+        begins = self.series.begins()
+        local = [timezone.localtime(begin) for begin in begins]
         object.__setattr__(self, "begins", local)
+        object.__setattr__(self, "counts", [self.series.at(begin) for begin in begins])
+        object.__setattr__(self, "named", {begin: self._name(begin) for begin in local})
 
     def axes(
         self,
@@ -127,19 +169,15 @@ class Page:
             width_s=self.range.width_s,
             tick_s=self.range.tick_s,
             say_time=day if self.range.tick_s == _DAY_S else clock,
-            say_bucket=self.bucket,
+            say_bucket=self.named.__getitem__,
             say_value=say_value,
             whole=whole,
             top=top,
         )
 
-    def bucket(self, begin: datetime) -> str:
+    def _name(self, begin: datetime) -> str:
         """Name a bucket by its beginning."""
         return clock(begin) if self.range.span_s <= _DAY_S else f"{day(begin)} {clock(begin)}"
-
-    def counts(self) -> list[Counts]:
-        """Give the counts of all buckets."""
-        return [self.series.at(begin.astimezone(UTC)) for begin in self.begins]
 
     def tasks(
         self,
@@ -171,9 +209,9 @@ class Page:
     ) -> Table:
         """List the buckets in which something happened, the newest first."""
         lines = []
-        for begin, counts in zip(self.begins, self.counts(), strict=True):
+        for begin, counts in zip(self.begins, self.counts, strict=True):
             found = cells(begin, counts) if counts.by else None
             if found is not None:
                 is_open = begin == self.begins[-1]
-                lines.append(Line(self.bucket(begin), tuple(found), is_open))
+                lines.append(Line(self.named[begin], tuple(found), is_open))
         return Table((_("From"), *heads), tuple(reversed(lines)))

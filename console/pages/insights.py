@@ -64,7 +64,7 @@ _STATES: Final = (
 
 
 def _throughput(page: Page) -> Chart:
-    slots, total = page.counts(), page.series.total
+    slots, total = page.counts, page.series.total
     rows = [
         Row(kind, str(words), [slot.of("task_ended", state) for slot in slots])
         for kind, state, words in _STATES
@@ -100,7 +100,7 @@ def _throughput(page: Page) -> Chart:
 
 
 def _failures(page: Page) -> Chart:
-    rows = [Row("rate", _("failed"), [_rate(slot, "task_ended", FAILED) for slot in page.counts()])]
+    rows = [Row("rate", _("failed"), [_rate(slot, "task_ended", FAILED) for slot in page.counts])]
 
     def cells(begin: datetime, slot: Counts) -> list[Cell] | None:
         if not slot.of("task_ended"):
@@ -172,7 +172,7 @@ def _queue(page: Page) -> Chart:
 def _spans(  # noqa: PLR0913 (the words of one chart)
     page: Page, kind: str, *, name: str, title: str, unit: str, note: str = ""
 ) -> Chart:
-    slots, total = page.counts(), page.series.total
+    slots, total = page.counts, page.series.total
     rows = [
         Row("half", _("p50"), [slot.quantile(kind, 0.5) for slot in slots]),
         Row("most", _("p95"), [slot.quantile(kind, 0.95) for slot in slots]),
@@ -209,7 +209,7 @@ _CALLS: Final = (
 
 
 def _tools(page: Page) -> Chart:
-    slots, total = page.counts(), page.series.total
+    slots, total = page.counts, page.series.total
     rows = [
         Row(kind, str(words), [slot.of("tool_call", outcome) for slot in slots])
         for kind, outcome, words in _CALLS
@@ -266,7 +266,7 @@ def _by_tool(page: Page) -> Table:
 
 
 def _reviews(page: Page) -> Chart:
-    slots, total = page.counts(), page.series.total
+    slots, total = page.counts, page.series.total
     rows = [
         Row("half", _("p50"), [slot.quantile("review_wait", 0.5) for slot in slots]),
         Row("most", _("p95"), [slot.quantile("review_wait", 0.95) for slot in slots]),

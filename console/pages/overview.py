@@ -168,8 +168,8 @@ def _settled() -> list[Light]:
     since = instant(day.since)
     lights = []
     for lamp, words, family, state in (
-        ("stop", _("Failed, 24 h"), "failed", State.TERMINATED_FAILED),
-        ("done", _("Done, 24 h"), "done", State.TERMINATED_SUCCESS),
+        ("stop", _("Failed, 24\u00a0h"), "failed", State.TERMINATED_FAILED),
+        ("done", _("Done, 24\u00a0h"), "done", State.TERMINATED_SUCCESS),
     ):
         number = day.total.of("task_ended", state)
         href = f"{reverse('tasks')}?state={family}&time=ended&since={since}"

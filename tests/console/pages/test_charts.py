@@ -1,5 +1,6 @@
 """Charts are drawn from numbers: gaps stay gaps, the open bucket stays open, axes are round."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -114,11 +115,17 @@ def test_a_day_on_which_the_clock_changes_moves_no_mark_out_of_order() -> None:
 def test_every_bucket_can_be_pointed_at_and_says_its_numbers() -> None:
     wide, narrow = stacked(axes(2), [Row("done", "done", [2, 0]), Row("failed", "failed", [1, 0])])
 
-    assert [hit.words for hit in wide.hits] == [
+    assert re.findall("<title>(.*?)</title>", wide.hits) == [
         "12:00 · done 2, failed 1",
         "12:01 · done 0, failed 0",
     ]
-    assert narrow.hits == ()
+    assert narrow.hits == ""
+
+
+def test_words_on_a_drawing_are_text_and_never_markup() -> None:
+    wide, _ = stacked(axes(1), [Row("done", "<b>done", [2])])
+
+    assert "&lt;b&gt;done" in wide.hits
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -57,7 +57,7 @@ def test_lamps_count_tasks_by_what_they_mean_and_are_hollow_at_zero(
 
     assert found["Moving"] == ("1", "moving")
     assert found["Needs a person"] == ("1", "person")
-    assert found["Done, 24 h"] == ("1", "done")
+    assert found["Done, 24\u00a0h"] == ("1", "done")
     assert found["In doubt"] == found["Stuck"] == found["Retrying"] == ("0", "none")
 
 
