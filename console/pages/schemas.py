@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 MOST_ROWS: Final = 200
 DEEPEST: Final = 4
@@ -125,18 +126,33 @@ def _FORMATS() -> dict[str, str]:  # noqa: N802 (a constant that depends on the 
 def rules(schema: Schema) -> tuple[str, ...]:
     """Say in words what a value must keep beside its kind."""
     words = {
-        "minLength": _("at least %(value)s characters"),
-        "maxLength": _("at most %(value)s characters"),
         "minimum": _("at least %(value)s"),
         "maximum": _("at most %(value)s"),
         "exclusiveMinimum": _("more than %(value)s"),
         "exclusiveMaximum": _("less than %(value)s"),
         "multipleOf": _("a multiple of %(value)s"),
-        "minItems": _("at least %(value)s items"),
-        "maxItems": _("at most %(value)s items"),
         "pattern": _("fits %(value)s"),
     }
-    return tuple(said % {"value": schema[name]} for name, said in words.items() if name in schema)
+    sizes = [_size(name, schema[name]) for name in _SIZES if isinstance(schema.get(name), int)]
+    others = [said % {"value": schema[name]} for name, said in words.items() if name in schema]
+    return (*sizes, *others)
+
+
+_SIZES: Final = ("minLength", "maxLength", "minItems", "maxItems")
+
+
+def _size(name: str, value: int) -> str:
+    if name in {"minLength", "minItems"} and value == 1:
+        return _("not empty")
+    said = {
+        "minLength": ngettext(
+            "at least %(value)s character", "at least %(value)s characters", value
+        ),
+        "maxLength": ngettext("at most %(value)s character", "at most %(value)s characters", value),
+        "minItems": ngettext("at least %(value)s item", "at least %(value)s items", value),
+        "maxItems": ngettext("at most %(value)s item", "at most %(value)s items", value),
+    }
+    return said[name] % {"value": f"{value:,}"}
 
 
 def _rows(schema: Schema, root: Schema, depth: int) -> Iterator[Row]:

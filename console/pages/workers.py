@@ -93,7 +93,7 @@ def workers(request: HttpRequest) -> HttpResponse:
         "living": len(living),
         "lost": sum(line.state in {"lost", "late"} for line in living),
         "held": sum(line.worker.held for line in living),
-        "slots": sum(line.worker.slots for line in living if line.state == "healthy"),
+        "slots": sum(line.worker.slots for line in living),
         "queues": queues,
         "orphans": [queue for queue in queues if queue.due and not queue.workers],
         "broker": api.broker(),

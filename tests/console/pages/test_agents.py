@@ -143,7 +143,7 @@ def test_a_field_is_said_in_words(name: str, kind: str) -> None:
 
 def test_rules_defaults_and_inner_fields_are_told() -> None:
     assert ROWS["name"].is_required
-    assert ROWS["name"].rules == ("at least 1 characters", "at most 9 characters")
+    assert ROWS["name"].rules == ("not empty", "at most 9 characters")
     assert ROWS["name"].description == "Who it is"
     assert ROWS["size"].default == '"m"'
     assert (ROWS["city"].depth, ROWS["city"].kind) == (1, "text")

@@ -92,6 +92,7 @@ def addresses(asked: Callable[[str], tuple[UUID, UUID]]) -> dict[str, str]:
         "seq": "1",
         "handle": str(uuid4()),
         "run_id": str(uuid4()),
+        "worker_id": str(uuid4()),
         "name": "pause",
         "token": "none",
     }

@@ -148,7 +148,7 @@ def test_a_broker_that_is_away_is_not_the_same_as_no_workers(
     page = _page(operator)
 
     assert "The broker’s store cannot be reached" in page
-    assert "One worker lives." in page
+    assert "One worker lives; 0 of 10 leases are taken." in page
 
 
 def test_a_broker_that_answers_tells_its_counts(operator: Client) -> None:
