@@ -1,4 +1,4 @@
-"""What the runtime says, in the reader's language: its sentences, its refusals, what it recorded.
+"""What the runtime says, in the reader's language: its sentences and its refusals.
 
 The runtime keeps a sentence and its data apart; here the sentence is looked up in the catalogue.
 What people, agents and tools wrote stands in the data and stays as it is.
@@ -8,6 +8,7 @@ from typing import Final
 
 from django.utils.translation import gettext
 
+from console.pages.recorded import recorded
 from console.pages.words import actor
 from runtime.core.error_base import SignalboxError
 from runtime.core.error_text import shown
@@ -35,11 +36,6 @@ def refusal(error: SignalboxError) -> str:
         return str(error)
     data = {name: _show(name, shown(value)) for name, value in vars(error).items()}
     return gettext(error.sentence).format_map(data)
-
-
-def recorded(text: str) -> str:
-    """Give what the runtime recorded; its own fixed sentences are known to the catalogue."""
-    return gettext(text) if text and "\n" not in text else text
 
 
 def _show(name: str, value: object) -> object:
