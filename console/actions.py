@@ -118,12 +118,12 @@ def pull(request: HttpRequest, lever: Lever, task_id: UUID, reason: str, situati
         reason: Why; must not be empty.
         situation: What was on the screen.
     """
-    act = _act(request, f"task.{lever.name}", f"task:{task_id}", reason)
+    act = act_of(request, f"task.{lever.name}", f"task:{task_id}", reason)
     if not reason.strip():
         return Outcome(422, gettext("Say why: the reason is kept with the task."))
     seen = {"situation": situation} if lever.needs_situation else {}
     call = getattr(api, lever.name)
-    return _attempt(
+    return attempt(
         request,
         Permission.ACT_ON_TASKS,
         act,
@@ -151,8 +151,8 @@ def decide(  # noqa: PLR0913 (the parts of one decision)
         arguments: What the decision takes.
         situation: What was on the screen.
     """
-    act = _act(request, f"review.{decision}", f"review:{review_id}", reason)
-    return _attempt(
+    act = act_of(request, f"review.{decision}", f"review:{review_id}", reason)
+    return attempt(
         request,
         Permission.DECIDE_REVIEWS,
         act,
@@ -174,7 +174,8 @@ def account(user: AbstractBaseUser | Any) -> str:
     return f"human:{user.get_username()}"
 
 
-def _act(request: HttpRequest, action: str, what: str, reason: str) -> Act:
+def act_of(request: HttpRequest, action: str, what: str, reason: str = "") -> Act:
+    """Name what somebody tries, as the audit keeps it."""
     return Act(
         actor=account(request.user),
         action=action[:100],
@@ -184,13 +185,22 @@ def _act(request: HttpRequest, action: str, what: str, reason: str) -> Act:
     )
 
 
-def _attempt(
+def attempt(
     request: HttpRequest,
     permission: Permission,
     act: Act,
     work: Callable[[], object],
     done: str,
 ) -> Outcome:
+    """Do something if its account may, and keep in the audit how that went.
+
+    Args:
+        request: Whose account acts.
+        permission: What it takes.
+        act: What is attempted.
+        work: Does it through the facade.
+        done: What is said when it is done.
+    """
     if not allowed(request.user, permission):
         audit.record(act, "denied")
         return Outcome(403, gettext("Your account may not do this."))

@@ -10,9 +10,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
 from console import audit
-from console.actions import account
-from console.audit import Act
-from console.middleware import request_id
+from console.actions import act_of
 
 
 def attachment(
@@ -27,13 +25,7 @@ def attachment(
         of: The object it belongs to, as in the audit.
         what: What it is, for the audit.
     """
-    act = Act(
-        actor=account(request.user),
-        action="payload.download",
-        object=of,
-        request_id=request_id(request),
-    )
-    audit.record(act, "done", what)
+    audit.record(act_of(request, "payload.download", of), "done", what)
     # Under ASGI an ordinary iterator would be read to its end before the first byte is sent.
     content = _asynchronous(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(content, content_type="text/plain; charset=utf-8")

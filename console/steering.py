@@ -3,26 +3,18 @@
 Pages call these and render the outcome; see `console.actions`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from console import audit
-from console.access import Permission, allowed
-from console.actions import Outcome, account
-from console.audit import Act
-from console.middleware import request_id
-from console.pages.spoken import refusal
+from console.access import Permission
+from console.actions import Outcome, account, act_of, attempt
 from runtime import api
-from runtime.api import SignalboxError
-
-_CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +53,8 @@ def submit(request: HttpRequest, wanted: Wanted) -> tuple[Outcome, UUID | None]:
         )
         made.append(view.id)
 
-    act = _act(request, "task.submit", f"agent:{wanted.agent}")
-    outcome = _attempt(request, Permission.SUBMIT_TASKS, act, work, _("The task is submitted."))
+    act = act_of(request, "task.submit", f"agent:{wanted.agent}")
+    outcome = attempt(request, Permission.SUBMIT_TASKS, act, work, _("The task is submitted."))
     return outcome, made[0] if made and outcome.is_done else None
 
 
@@ -78,13 +70,13 @@ def drain(request: HttpRequest, worker_id: UUID, reason: str, *, wanted: bool) -
     if not reason.strip():
         return Outcome(422, _("Say why: the reason is kept in the audit."))
     action = "worker.drain" if wanted else "worker.undrain"
-    act = _act(request, action, f"worker:{worker_id}", reason)
+    act = act_of(request, action, f"worker:{worker_id}", reason)
     said = (
         _("It takes no more tasks; what it holds it carries on to the next wait or the end.")
         if wanted
         else _("It takes tasks again.")
     )
-    return _attempt(
+    return attempt(
         request,
         Permission.MANAGE_WORKERS,
         act,
@@ -104,41 +96,10 @@ def force_release(request: HttpRequest, task_id: UUID, reason: str, epoch: int) 
     """
     if not reason.strip():
         return Outcome(422, _("Say why: the reason is kept in the audit."))
-    return _attempt(
+    return attempt(
         request,
         Permission.MANAGE_WORKERS,
-        _act(request, "task.force_release", f"task:{task_id}", reason),
+        act_of(request, "task.force_release", f"task:{task_id}", reason),
         lambda: api.force_release(task_id, epoch=epoch),
         _("It is free; the next worker goes on from its last commit."),
     )
-
-
-def _act(request: HttpRequest, action: str, what: str, reason: str = "") -> Act:
-    return Act(
-        actor=account(request.user),
-        action=action,
-        object=what[:200],
-        reason=reason,
-        request_id=request_id(request),
-    )
-
-
-def _attempt(
-    request: HttpRequest,
-    permission: Permission,
-    act: Act,
-    work: Callable[[], object],
-    done: str,
-) -> Outcome:
-    if not allowed(request.user, permission):
-        audit.record(act, "denied")
-        return Outcome(403, _("Your account may not do this."))
-    try:
-        # What was done and who did it are written together, or neither is.
-        with transaction.atomic():
-            work()
-            audit.record(act, "done")
-    except SignalboxError as error:
-        audit.record(act, "conflict" if error.http_status == _CONFLICT else "refused", str(error))
-        return Outcome(error.http_status, refusal(error), error)
-    return Outcome(200, done)
