@@ -15,12 +15,19 @@ export function watchKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isTyping(event.target)) {
-      if (event.key === "Escape") event.target.blur();
+      if (event.key === "Escape") leave(event);
       return;
     }
     if (document.querySelector("dialog[open]")) return;
     if (act(event)) event.preventDefault();
   });
+}
+
+function leave(event) {
+  if (document.querySelector("dialog[open]")) return;
+  // Browsers empty a search field on Escape: that would be another search.
+  event.preventDefault();
+  event.target.blur();
 }
 
 function act(event) {
