@@ -11,13 +11,18 @@ from console.pages.words import span
 
 _TENTH: Final = 0.1
 """Shares below it are told to a tenth of a percent."""
+_GROUPED: Final = 1000
+"""Below it no language groups digits, and pages write thousands of them."""
 _WHOLE_S: Final = frozenset(range(1, 10))
 """Marks of an axis, which are not measured and need no decimals."""
 
 
 def count(number: float) -> str:
     """Write a count in the reader's language."""
-    return str(number_format(int(number), force_grouping=True))
+    whole = int(number)
+    if 0 <= whole < _GROUPED:
+        return str(whole)
+    return str(number_format(whole, force_grouping=True))
 
 
 def capped(number: int) -> str:

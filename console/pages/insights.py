@@ -41,6 +41,7 @@ def insights(request: HttpRequest) -> HttpResponse:
     chosen = RANGES.get(request.GET.get("range", ""), RANGES["24h"])
     agent = request.GET.get("agent", "").replace("\x00", "").strip()[:LONGEST_AGENT]
     series = api.series(chosen.span_s, chosen.width_s, agent=agent)
+    page = Page(series, chosen, agent)
     known = queries.agents()
     context = {
         "ranges": RANGES.values(),
@@ -48,7 +49,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "agent": agent,
         "agents": known if not agent or agent in known else [agent, *known],
         "computed_at": series.computed_at,
-        "charts": [draw(Page(series, chosen, agent)) for draw in _CHARTS],
+        "charts": [draw(page) for draw in _CHARTS],
         "is_empty": not series.total.by,
     }
     return render(request, "insights/insights.html", context)
