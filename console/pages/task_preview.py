@@ -182,9 +182,14 @@ def _effects_stay(effects: Iterable[EffectLine]) -> Iterator[Foretold]:
 
 
 def _next_call(at: Checkpoint) -> Foretold:
-    pending = at.pending
-    if pending is None:
+    if at.state is State.INITIALIZED:
+        return Foretold("moving", _("The next free worker begins it."))
+    if at.pending is None:
         return Foretold("moving", _("Its planner decides on the next step."))
+    return _call(at.pending)
+
+
+def _call(pending: Pending) -> Foretold:
     tool = {"tool": pending.tool, "attempt": pending.attempt + 1}
     if pending.doubted:
         said = _("A person is asked first whether %(tool)s happened.")
@@ -193,10 +198,11 @@ def _next_call(at: Checkpoint) -> Foretold:
         return _again(pending)
     if pending.operation_id is not None and pending.attempt:
         said = _("%(tool)s is called again, attempt %(attempt)d, under the same operation id.")
-        return Foretold("moving", said % tool)
-    if pending.attempt:
-        return Foretold("moving", _("%(tool)s is called again, attempt %(attempt)d.") % tool)
-    return Foretold("moving", _("%(tool)s is called.") % tool)
+    elif pending.attempt:
+        said = _("%(tool)s is called again, attempt %(attempt)d.")
+    else:
+        said = _("%(tool)s is called.")
+    return Foretold("moving", said % tool)
 
 
 def _again(pending: Pending) -> Foretold:
