@@ -77,7 +77,7 @@ def agents(request: HttpRequest) -> HttpResponse:
 def agent(request: HttpRequest, name: str) -> HttpResponse:
     """Show one agent: its tools, its limits, its workers, its tasks."""
     found = api.agent(name) if name in api.agents() else None
-    load = reads.loads(name).get(name, _NONE)
+    load = reads.loads().get(name, _NONE)
     if found is None and not load.by_state and name not in queries.agents():
         raise Http404
     context: dict[str, Any] = {

@@ -58,6 +58,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "roles": SimpleLazyObject(lambda: _roles(user)),
         "open_reviews": SimpleLazyObject(lambda: _open_reviews(user)),
         "may_act": allowed(user, Permission.ACT_ON_TASKS),
+        "may_submit": allowed(user, Permission.SUBMIT_TASKS),
         "may_decide": allowed(user, Permission.DECIDE_REVIEWS),
         "needs_password": not user.has_usable_password(),
     }

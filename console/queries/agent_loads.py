@@ -14,7 +14,7 @@ from runtime.core.states import TERMINAL, State
 from runtime.models import Breaker as StoredBreaker
 from runtime.models import Total
 
-_MOST: Final = 5 * COUNTED
+_MOST: Final = 3 * COUNTED
 """Tasks of one state that are looked at: they belong to all agents."""
 _LIVE: Final = sorted(state.value for state in State if state not in TERMINAL)
 
@@ -52,14 +52,12 @@ SELECT agent, state, count(*), bool_or(n >= %(most)s) FROM (
     CROSS JOIN LATERAL (
         SELECT one.agent FROM runtime_task one
         WHERE one.namespace = %(namespace)s AND one.parked_as = s.state
-          AND (%(agent)s = '' OR one.agent = %(agent)s)
         LIMIT %(most)s
     ) AS t
     UNION ALL
     SELECT held.agent, held.state, row_number() OVER () FROM (
         SELECT one.agent, one.state FROM runtime_task one
         WHERE one.owner IS NOT NULL AND one.namespace = %(namespace)s
-          AND (%(agent)s = '' OR one.agent = %(agent)s)
         LIMIT %(most)s
     ) AS held
 ) AS found
@@ -67,11 +65,11 @@ GROUP BY agent, state
 """
 
 
-def loads(agent: str = "") -> dict[str, Load]:
-    """Count the tasks of all agents, or of one, by state."""
+def loads() -> dict[str, Load]:
+    """Count the tasks of all agents by state."""
     live: dict[str, dict[State, int]] = {}
     capped = False
-    params: dict[str, Any] = {"live": _LIVE, "namespace": NAMESPACE, "agent": agent, "most": _MOST}
+    params: dict[str, Any] = {"live": _LIVE, "namespace": NAMESPACE, "most": _MOST}
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, params)
         for name, state, count, is_capped in cursor.fetchall():
@@ -79,16 +77,16 @@ def loads(agent: str = "") -> dict[str, Load]:
             of_agent[State(state)] = of_agent.get(State(state), 0) + count
             # Behind a cut anybody's tasks may lie.
             capped = capped or is_capped
-    ended = _ended(agent)
+    ended = _ended()
     return {name: Load(live.get(name, {}), ended.get(name, {}), capped) for name in {*live, *ended}}
 
 
-def _ended(agent: str) -> dict[str, dict[State, int]]:
+def _ended() -> dict[str, dict[State, int]]:
     found: dict[str, dict[State, int]] = {}
     rows = Total.objects.filter(namespace=NAMESPACE, kind="task_ended")
     for label, count in rows.values_list("label", "count"):
         name, state = json.loads(label)
-        if state in set(TERMINAL) and agent in {"", name}:
+        if state in set(TERMINAL):
             found.setdefault(name, {})[State(state)] = count
     return found
 
