@@ -174,6 +174,7 @@ def request_of(desk: Desk, call: Call, wires: Wires) -> OnThread | OnLoop | InTr
             lambda: run_isolated(tool, call.stored, operation_id=named, timeout_s=timeout_s),
             # The child is killed at the deadline; the thread itself only has to outlive that.
             timeout_s + 5,
+            tool.name,
         )
     extra: dict[str, Any] = {}
     if tool.wants_operation_id:
@@ -187,8 +188,8 @@ def request_of(desk: Desk, call: Call, wires: Wires) -> OnThread | OnLoop | InTr
         return tool.function(**arguments, **extra)
 
     if tool.effect is Effect.LOCAL:
-        return InTransaction(run, timeout_s)
-    return OnLoop(run, timeout_s) if tool.is_async else OnThread(run, timeout_s)
+        return InTransaction(run, timeout_s, tool.name)
+    return OnLoop(run, timeout_s) if tool.is_async else OnThread(run, timeout_s, tool.name)
 
 
 def check_request(call: Call) -> OnThread | OnLoop:
@@ -198,7 +199,7 @@ def check_request(call: Call) -> OnThread | OnLoop:
     run: Callable[[], Any] = partial(check, call.operation_id)
     if inspect.iscoroutinefunction(check):
         return OnLoop(run, call.tool.timeout_s)
-    return OnThread(run, call.tool.timeout_s)
+    return OnThread(run, call.tool.timeout_s, f"check of {call.tool.name}")
 
 
 def _context(desk: Desk, call: Call, timeout_s: float, wires: Wires) -> ToolContext:

@@ -27,8 +27,10 @@ from runtime.core.payloads import CODEC, decode, encode, summarise
 from runtime.core.reviews import Kind
 from runtime.core.states import RUNNABLE, TERMINAL
 from runtime.core.story import Decision
+from runtime.engine.books import Books
 from runtime.engine.context import Finished, PlanContext, Results
 from runtime.engine.ports import CrashPoint, Ports
+from runtime.engine.requests import Outcome, Raised, Returned, Steps, Write
 from runtime.store.claims import SUSPECT_DEATHS, Claimed
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
@@ -161,7 +163,17 @@ class Desk:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def write(  # noqa: PLR0913 (one commit, one call)
+    def write(
+        self,
+        decision: Decision,
+        attached: Attached = NOTHING,
+        *,
+        dispatches: bool = False,
+    ) -> bool:
+        """Write a decision on the calling thread; see ``writing``."""
+        return at_once(self.writing(decision, attached, dispatches=dispatches), self.ports.books)
+
+    def writing(  # noqa: PLR0913 (one commit, one call)
         self,
         decision: Decision,
         attached: Attached = NOTHING,
@@ -170,7 +182,7 @@ class Desk:
         keeps_deaths: bool = False,
         letter: Letter | None = None,
         late: Sequence[Letter] = (),
-    ) -> bool:
+    ) -> Steps[bool]:
         """Write a decision as one step commit.
 
         A commit after which nobody can go on gives the lease back as well, unless somebody raised
@@ -199,7 +211,7 @@ class Desk:
             consumed=_consumed(letter, late),
         )
         try:
-            attention = self._send(step)
+            attention = yield from self._send(step)
         except Refused as refused:
             if refused.reason != "attention":
                 raise NotWritten(refused.reason) from refused
@@ -207,7 +219,7 @@ class Desk:
                 self.look_again()
                 return False
             leaves = False
-            attention = self._send(_kept(step))
+            attention = yield from self._send(_kept(step))
         self._moved_to(decision, step, attention)
         self.parked = leaves
         self._tell()
@@ -218,9 +230,9 @@ class Desk:
         hint = partial(self.ports.hints.moved, self.claimed.id, self.version)
         self.ports.books.after_commit(hint)
 
-    def _send(self, step: Commit) -> int:
+    def _send(self, step: Commit) -> Steps[int]:
         """Send one commit, over lost connections if need be, and be sure of what became of it."""
-        pause_s, sent = 0.02, False
+        pause_s, sent = 0.0, False
         while True:
             try:
                 if sent:
@@ -229,7 +241,10 @@ class Desk:
                         return found
                 self.ports.crash(CrashPoint.BEFORE_COMMIT)
                 sent = True
-                attention = self.ports.books.commit(step)
+                outcome = yield Write(step)
+                if isinstance(outcome, Raised):
+                    raise outcome.error
+                assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
             except AGAIN:
                 if connection.in_atomic_block:
                     raise
@@ -240,10 +255,10 @@ class Desk:
                 _LOG.warning("task %s: commit interrupted: %s", self.claimed.id, error)
                 forget_connection()
                 threading.Event().wait(pause_s)
-                pause_s = min(pause_s * 2, 1.0)
+                pause_s = min(pause_s * 2 + 0.02, 1.0)
             else:
                 self.ports.crash(CrashPoint.AFTER_COMMIT)
-                return attention
+                return int(outcome.value)
 
     def _moved_to(self, decision: Decision, step: Commit, attention: int) -> None:
         self._staged = None
@@ -362,6 +377,21 @@ class Desk:
             external_id=attached.external_id,
             snapshot=encode(snapshot).text,
         )
+
+
+def at_once[T](steps: Steps[T], books: Books) -> T:
+    """Take steps that do nothing but write, each as it comes; for the levers of people."""
+    outcome: Outcome = None
+    try:
+        while True:
+            request = steps.send(outcome)
+            assert isinstance(request, Write)  # noqa: S101 (a desk asks for nothing else)
+            try:
+                outcome = Returned(books.commit(request.step))
+            except Exception as error:  # noqa: BLE001 (the desk tells them apart)
+                outcome = Raised(error)
+    except StopIteration as ended:
+        return cast("T", ended.value)
 
 
 def _said(event: Event) -> str:

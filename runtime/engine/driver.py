@@ -5,7 +5,7 @@ is resumed with the outcome; all commits of the task pass through it, in order.
 """
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -36,9 +36,9 @@ from runtime.engine.requests import (
     OnThread,
     Outcome,
     Raised,
-    Request,
     Returned,
     RollBack,
+    Steps,
 )
 from runtime.store.journal import Attached
 from runtime.store.session import (
@@ -53,8 +53,6 @@ from runtime.tools.registry import AnyTool
 _LOG = logging.getLogger("runtime.driver")
 PLANNER_TIMEOUT_S = 30.0
 _COMMIT_WITHIN_S = 5.0
-
-type Steps[T] = Generator[Request, Outcome, T]
 
 
 class House(Protocol):
@@ -135,7 +133,7 @@ class Driver:
         self._resumed = self.desk.claimed.epoch > 1
         try:
             if first is not None:
-                self._write(first)
+                yield from self._write(first)
             if not self.desk.parked and self.desk.at.state is not State.INITIALIZED:
                 # A deploy may have come between the claim before and this one.
                 self._look_for_drift()
@@ -151,7 +149,7 @@ class Driver:
     def _live(self) -> Steps[None]:
         desk, house = self.desk, self.house
         while not desk.parked and desk.at.state not in TERMINAL:
-            if desk.attention != desk.attended and not obey(desk):
+            if desk.attention != desk.attended and not (yield from obey(desk)):
                 return
             if desk.parked:
                 return
@@ -174,7 +172,7 @@ class Driver:
                 self.desk.stage(c.Start(str(self.desk.claimed.owner)))
                 self._look_for_drift()
             case State.PLANNING:
-                if not self._over_its_deadline() and not self._out_of_steps():
+                if not (yield from self._is_used_up()):
                     yield from self._plan()
             case State.WAITING_TOOL_CALL:
                 yield from self._pending()
@@ -191,10 +189,10 @@ class Driver:
         *,
         dispatches: bool = False,
         keeps_deaths: bool = False,
-    ) -> bool:
+    ) -> Steps[bool]:
         """Decide a command and write it; False for an ending that the inbox held up."""
         decision = self.desk.decide(command)
-        written = self.desk.write(
+        written = yield from self.desk.writing(
             decision, attached or Attached(), dispatches=dispatches, keeps_deaths=keeps_deaths
         )
         if written:
@@ -203,26 +201,29 @@ class Driver:
 
     # --- limits ----------------------------------------------------------------------------------
 
-    def _over_its_deadline(self) -> bool:
+    def _is_used_up(self) -> Steps[bool]:
+        return (yield from self._over_its_deadline()) or (yield from self._out_of_steps())
+
+    def _over_its_deadline(self) -> Steps[bool]:
         deadline = self.desk.at.deadline
         if deadline is None or self.desk.ports.clock.now() < datetime.fromisoformat(deadline):
             return False
         reason = "its deadline passed"
-        self._write(c.GiveUp(reason), Attached(end_reason=reason, end_search=reason))
+        yield from self._write(c.GiveUp(reason), Attached(end_reason=reason, end_search=reason))
         return True
 
-    def _out_of_steps(self) -> bool:
+    def _out_of_steps(self) -> Steps[bool]:
         allowed = self.desk.manifest.limits.steps
-        return self.desk.at.step >= allowed and self._exhaust("steps", allowed)
+        return self.desk.at.step >= allowed and (yield from self._exhaust("steps", allowed))
 
-    def _out_of_writes(self) -> bool:
+    def _out_of_writes(self) -> Steps[bool]:
         allowed = self.desk.manifest.limits.writes
-        return self.desk.at.writes >= allowed and self._exhaust("writes", allowed)
+        return self.desk.at.writes >= allowed and (yield from self._exhaust("writes", allowed))
 
-    def _exhaust(self, limit: str, allowed: int) -> bool:
+    def _exhaust(self, limit: str, allowed: int) -> Steps[bool]:
         reason = f"its limit of {allowed} {limit} is used up"
         command = c.Exhaust(limit, str(allowed))
-        self._write(command, Attached(end_reason=reason, end_search=reason))
+        yield from self._write(command, Attached(end_reason=reason, end_search=reason))
         return True
 
     def _look_for_drift(self) -> None:
@@ -247,27 +248,30 @@ class Driver:
     def _plan(self) -> Steps[None]:
         context = self.desk.context()
         planner = self.agent.planner
-        outcome = yield OnThread(lambda: check_plan(planner(context)), PLANNER_TIMEOUT_S)
+        outcome = yield OnThread(
+            lambda: check_plan(planner(context)), PLANNER_TIMEOUT_S, f"planner of {self.agent.name}"
+        )
         if isinstance(outcome, Raised):
-            self._reject(_said(outcome.error))
+            yield from self._reject(_said(outcome.error))
             return
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
         try:
             yield from self._follow(outcome.value)
         except (PlanInvalid, ArgumentsRefused) as error:
-            self._reject(str(error))
+            yield from self._reject(str(error))
 
-    def _reject(self, why: str) -> None:
-        self._write(c.RejectPlan(why))
+    def _reject(self, why: str) -> Steps[None]:
+        yield from self._write(c.RejectPlan(why))
 
     def _follow(self, plan: AnyPlan) -> Steps[None]:
         match plan:
             case FinishPlan(result):
-                self._finish(result)
+                yield from self._finish(result)
             case FailPlan(reason):
-                self._write(c.GiveUp(reason), Attached(end_reason=reason, end_search=reason))
+                ending = Attached(end_reason=reason, end_search=reason)
+                yield from self._write(c.GiveUp(reason), ending)
             case AskPlan(question):
-                self._write(c.AskHuman(question))
+                yield from self._write(c.AskHuman(question))
             case CallPlan(calls=planned) if len(planned) == 1:
                 tool = self._tool(planned[0].tool)
                 call = calls.name_call(self.desk, tool, planned[0].arguments)
@@ -277,16 +281,16 @@ class Driver:
                 for ordinal, one in enumerate(planned):
                     tool = self._tool(one.tool)
                     named.append(calls.name_call(self.desk, tool, one.arguments, ordinal).decided)
-                self._write(c.PlanCalls(tuple(named)))
+                yield from self._write(c.PlanCalls(tuple(named)))
 
-    def _finish(self, result: object) -> None:
+    def _finish(self, result: object) -> Steps[None]:
         kept = calls.keep(self.desk, result)
         attached = Attached(
             end_result=kept.text,
             end_reason=kept.summary,
             end_search=kept.summary[:500],
         )
-        self._write(c.Finish(kept.digest, kept.summary), attached)
+        yield from self._write(c.Finish(kept.digest, kept.summary), attached)
 
     def _tool(self, name: str) -> AnyTool:
         tool = self._tools.get(name)
@@ -304,7 +308,9 @@ class Driver:
                 return f"{tool.name} requires {name}, which has not succeeded in this task"
         if when is None:
             return None
-        outcome = yield OnThread(lambda: bool(when(context)), PLANNER_TIMEOUT_S)
+        outcome = yield OnThread(
+            lambda: bool(when(context)), PLANNER_TIMEOUT_S, f"condition of {tool.name}"
+        )
         if isinstance(outcome, Raised):
             return f"the precondition of {tool.name} {_raised(outcome.error)}"
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
@@ -319,13 +325,13 @@ class Driver:
             raise PlanInvalid(missing)
         call, decided = calls.fresh_call(self.desk, tool, named), named.decided
         if tool.effect is not Effect.READ:
-            if self._out_of_writes():
+            if (yield from self._out_of_writes()):
                 return
             before = self._repeats(tool, call)
             if before is not None:
-                self._write(c.Repeats(decided, before))
+                yield from self._write(c.Repeats(decided, before))
                 return
-        if self._breaker_is_open(tool, decided):
+        if (yield from self._breaker_is_open(tool, decided)):
             return
         if tool.effect not in (Effect.READ, Effect.LOCAL):
             yield from self._dispatch(call)
@@ -345,7 +351,7 @@ class Driver:
         tool = self._tools.get(pending.tool)
         if tool is None or tool.effect is not pending.effect:
             why = f"the pending call needs {pending.tool}, which is not deployed as it was pinned"
-            self._write(c.Escalate(Kind.PLAN_INVALID, why))
+            yield from self._write(c.Escalate(Kind.PLAN_INVALID, why))
             return
         call = calls.pending_call(self.desk, tool)
         if pending.dispatched:
@@ -353,17 +359,17 @@ class Driver:
             return
         missing = yield from self._missing(tool)
         if missing is not None:
-            self._write(c.Escalate(Kind.PLAN_INVALID, missing))
+            yield from self._write(c.Escalate(Kind.PLAN_INVALID, missing))
             return
         if tool.effect is not Effect.READ and not pending.again:
-            if self._out_of_writes():
+            if (yield from self._out_of_writes()):
                 return
             before = self._repeats(tool, call)
             if before is not None:
                 why = f"{tool.name} was confirmed before with the same arguments (call {before})"
-                self._write(c.Escalate(Kind.REPEATED_WRITE, why))
+                yield from self._write(c.Escalate(Kind.REPEATED_WRITE, why))
                 return
-        if self._breaker_is_open(tool, None):
+        if (yield from self._breaker_is_open(tool, None)):
             return
         if tool.effect in (Effect.READ, Effect.LOCAL):
             yield from self._perform(call)
@@ -373,7 +379,7 @@ class Driver:
     def _retry(self) -> Steps[None]:
         desk, wait = self.desk, self.desk.at.wait
         assert wait is not None and wait.until is not None  # noqa: S101, PT018 (the state says so)
-        if self._over_its_deadline():
+        if (yield from self._over_its_deadline()):
             return
         if desk.ports.clock.now() < datetime.fromisoformat(wait.until):
             if not desk.park():
@@ -384,12 +390,12 @@ class Driver:
         if tool is None or pending is None:
             name = pending.tool if pending else "a call"
             why = f"the retry needs {name}, which is not deployed any more"
-            self._write(c.Escalate(Kind.PLAN_INVALID, why))
+            yield from self._write(c.Escalate(Kind.PLAN_INVALID, why))
             return
         call = calls.pending_call(desk, tool)
         if pending.dispatched:
             yield from self._recover(call)
-        elif not self._breaker_is_open(tool, None):
+        elif not (yield from self._breaker_is_open(tool, None)):
             yield from self._dispatch(call)
 
     def _recover(self, call: Call) -> Steps[None]:
@@ -404,13 +410,13 @@ class Driver:
             has_check=tool.check is not None,
         )
         if effect is Effect.KEYED:
-            if not self._breaker_is_open(tool, None):
+            if not (yield from self._breaker_is_open(tool, None)):
                 yield from self._dispatch(call)
         elif effect is Effect.CHECKED:
             yield from self._check(call)
         else:
             why = f"{tool.name} was dispatched and its outcome was lost; it must not happen twice"
-            self._write(c.Doubted(why))
+            yield from self._write(c.Doubted(why))
 
     def _check(self, call: Call) -> Steps[None]:
         """Ask the tool's own check whether a dispatched call happened."""
@@ -419,23 +425,23 @@ class Driver:
         outcome = yield calls.check_request(call)
         if isinstance(outcome, Raised):
             failure = classify(outcome.error, Effect.CHECKED)
-            self._fail(call, _unclear(failure, failure.message), 0)
+            yield from self._fail(call, _unclear(failure, failure.message), 0)
             return
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
         attempts = calls.policy_of(self.desk, call.tool).attempts
         if not outcome.value:
-            self._write(c.Checked(False, attempts))  # noqa: FBT003 (the command's first fact)
+            yield from self._write(c.Checked(False, attempts))  # noqa: FBT003 (the command's first fact)
             return
         kept = calls.keep(self.desk, outcome.value)
         command = c.Checked(True, attempts, kept.digest, kept.summary)  # noqa: FBT003
-        if self._write(command, calls.attached_to(call, kept)):
+        if (yield from self._write(command, calls.attached_to(call, kept))):
             self._remember(call, kept)
 
-    def _breaker_is_open(self, tool: AnyTool, decided: c.Decided | None) -> bool:
+    def _breaker_is_open(self, tool: AnyTool, decided: c.Decided | None) -> Steps[bool]:
         wait_s = self.house.admit(self.desk, tool)
         if wait_s <= 0:
             return False
-        self._write(c.Parked(decided, wait_s))
+        yield from self._write(c.Parked(decided, wait_s))
         return True
 
     # --- making a call ---------------------------------------------------------------------------
@@ -449,13 +455,13 @@ class Driver:
         # Sending it anew is no progress: a call that ends every worker must not go on for ever.
         again = pending is not None and pending.dispatched
         try:
-            self._write(begin, attached, dispatches=True, keeps_deaths=again)
+            yield from self._write(begin, attached, dispatches=True, keeps_deaths=again)
         except NotWritten as error:
             if error.reason == "lease":
                 self._must_hold(call)
                 return
             why = f"the ledger holds an outcome of {call.operation_id} that this task does not know"
-            self._write(c.Escalate(Kind.PLAN_INVALID, why))
+            yield from self._write(c.Escalate(Kind.PLAN_INVALID, why))
             return
         self.desk.ports.crash(CrashPoint.AFTER_INTENT)
         yield from self._perform(replace(call, decided=None))
@@ -476,7 +482,7 @@ class Driver:
         try:
             request = calls.request_of(desk, call, self._wires(call))
         except SignalboxError as error:
-            self._write(c.Escalate(Kind.PLAN_INVALID, str(error)))
+            yield from self._write(c.Escalate(Kind.PLAN_INVALID, str(error)))
             return
         self._call, started_s = call, clock.boottime_s()
         span = self.slice.call(call.tool.name, call.tool.effect, call.call_id, call.attempt)
@@ -488,7 +494,7 @@ class Driver:
             yield from self._settle_local(call, outcome, took_ms)
         else:
             desk.ports.crash(CrashPoint.AFTER_CALL)
-            self._settle(call, outcome, took_ms)
+            yield from self._settle(call, outcome, took_ms)
         self._call, self._outcome = None, None
 
     def _wires(self, call: Call) -> calls.Wires:
@@ -506,23 +512,23 @@ class Driver:
             return self.desk.ports.books.progress(self.desk.claimed.id, call.call_id)
         return None
 
-    def _settle(self, call: Call, outcome: Outcome, took_ms: int) -> None:
+    def _settle(self, call: Call, outcome: Outcome, took_ms: int) -> Steps[None]:
         if isinstance(outcome, Raised):
             failure = _failure(outcome.error, call)
             self.house.record(self.desk, call.tool, failure)
-            self._fail(call, failure, took_ms)
+            yield from self._fail(call, failure, took_ms)
             return
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
         self.house.record(self.desk, call.tool, None)
         kept = calls.keep(self.desk, outcome.value)
         command = c.Succeeded(call.decided, kept.digest, kept.summary, took_ms)
-        if self._write(command, calls.attached_to(call, kept)):
+        if (yield from self._write(command, calls.attached_to(call, kept))):
             self._remember(call, kept)
 
     def _settle_local(self, call: Call, outcome: Outcome, took_ms: int) -> Steps[None]:
         """Write the step in the transaction of its own effect."""
         if isinstance(outcome, Raised):
-            self._fail(call, _failure(outcome.error, call), took_ms)
+            yield from self._fail(call, _failure(outcome.error, call), took_ms)
             return
         desk = self.desk
         desk.ports.crash(CrashPoint.IN_LOCAL_TRANSACTION)
@@ -532,7 +538,7 @@ class Driver:
             # From the step's write to its COMMIT the task's row is locked: a process that is
             # stopped just there must not keep the task from others until it wakes.
             desk.ports.books.hasten(_COMMIT_WITHIN_S)
-            self._settle(call, outcome, took_ms)
+            yield from self._settle(call, outcome, took_ms)
         except Exception as error:
             # Whatever is written about it must not go with the transaction, nor wait for it.
             yield RollBack()
@@ -548,7 +554,7 @@ class Driver:
             return
         if not isinstance(lost, (*LOST, *AGAIN)):
             # A constraint that is checked at COMMIT: the tool's own work was refused.
-            self._fail(call, _failure(lost, call), took_ms)
+            yield from self._fail(call, _failure(lost, call), took_ms)
 
     def _is_written_after_all(
         self,
@@ -576,7 +582,7 @@ class Driver:
         if tool.effect is not Effect.READ:
             self.desk.made[(tool.name, call.same)] = call.call_id
 
-    def _fail(self, call: Call, failure: Failure, took_ms: int) -> None:
+    def _fail(self, call: Call, failure: Failure, took_ms: int) -> Steps[None]:
         self.house.flush_progress(self.desk)
         desk, tool = self.desk, call.tool
         entry = None
@@ -601,7 +607,7 @@ class Driver:
             same_digest=call.same,
         )
         given_up = len(desk.calls)
-        if self._write(command, attached) and desk.at.done > given_up:
+        if (yield from self._write(command, attached)) and desk.at.done > given_up:
             message = failure.message
             desk.calls.append(Finished(call.call_id, tool.name, "failed", None, CODEC, message))
 

@@ -17,6 +17,7 @@ from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL
 from runtime.engine.context import Finished
 from runtime.engine.desk import Desk
+from runtime.engine.requests import Steps
 from runtime.store.claims import SUSPECT_DEATHS
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached
@@ -24,20 +25,20 @@ from runtime.store.journal import NOTHING, Attached
 _KEEP_DEATHS = frozenset({"hold", "release_hold"})
 
 
-def obey(desk: Desk) -> bool:
+def obey(desk: Desk) -> Steps[bool]:
     """Apply everything that waits in the inbox; False once the task has ended or left our hands."""
     while desk.attention != desk.attended:
         seen = desk.attention
         letters = desk.ports.books.letters(desk.claimed.id)
         for number, letter in enumerate(letters, start=1):
-            _apply(desk, letter, letters[number:], seen)
+            yield from _apply(desk, letter, letters[number:], seen)
             if desk.at.state in TERMINAL or desk.parked:
                 return False
         desk.attended = seen
     return True
 
 
-def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> None:
+def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Steps[None]:
     try:
         command, attached = _command(desk, letter)
         decision = desk.decide(command, letter.actor)
@@ -59,7 +60,7 @@ def _apply(desk: Desk, letter: Letter, rest: Sequence[Letter], seen: int) -> Non
         # park the task, or be the last thing we do, and nobody would ever come back for them.
         desk.attended = seen
     late = rest if ends else ()
-    if desk.write(decision, attached, keeps_deaths=keeps, letter=letter, late=late):
+    if (yield from desk.writing(decision, attached, keeps_deaths=keeps, letter=letter, late=late)):
         _remember(desk, command, attached, pending)
 
 

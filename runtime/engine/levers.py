@@ -13,7 +13,7 @@ from runtime.core import commands as c
 from runtime.core.errors import CheckpointUnreadable
 from runtime.core.reviews import Decision, Kind
 from runtime.core.states import RUNNABLE, TERMINAL
-from runtime.engine.desk import Desk, sit_down, sit_down_anyway
+from runtime.engine.desk import Desk, at_once, sit_down, sit_down_anyway
 from runtime.engine.letters import obey
 from runtime.engine.ports import Ports
 from runtime.store import broken, claims
@@ -52,7 +52,7 @@ def _apply(ports: Ports, task_id: UUID) -> bool:
             # Nothing can be decided on it; only its end is open to people.
             broken.obey(claimed)
             return True
-        obey(desk)
+        at_once(obey(desk), ports.books)
         if not desk.parked and desk.at.state not in TERMINAL:
             _give_back(desk)
         return True

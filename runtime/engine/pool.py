@@ -1,17 +1,17 @@
 """The threads and the event loop on which drivers run, and the watch over both.
 
-A thread runs one driver until it must wait.  A ``def`` tool runs on that same thread: there is no
-hop, and a worker does thousands of small steps a second.  When a tool outstays its deadline the
-watch takes the driver away from the hung thread and gives it to a fresh one.
+A thread takes turns with the drivers that can go on; see ``runtime.engine.runqueue``.  A ``def``
+tool runs on that same thread: there is no hop, and a worker does thousands of small steps a second.
+When a tool outstays its deadline the watch takes the driver away from the hung thread and gives it
+to a fresh one.
 """
 
 import asyncio
 import logging
-import queue
 import threading
-from collections.abc import Callable, Generator
-from typing import Any, Protocol
-from uuid import UUID
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -31,28 +31,19 @@ from runtime.engine.requests import (
     Request,
     Returned,
     RollBack,
+    Steps,
+    Write,
 )
+from runtime.engine.runqueue import GoOn, Run, RunQueue, Sign, Together, Waiting
+from runtime.store.journal import Commit, TogetherRefused
 from runtime.store.session import forget_connection, unwrapped
 
 _LOG = logging.getLogger("runtime.pool")
 
-type Script = Generator[Request, Outcome]
-
-
-class Run(Protocol):
-    """One driver as the pool sees it."""
-
-    name: str
-    script: Script
-
-    @property
-    def noted(self) -> tuple[UUID, int]:
-        """The task and the version its code runs on, for the flight recorder."""
-        ...
-
-    def over(self, error: BaseException | None) -> None:
-        """Hear that the script has ended, by itself or by an error."""
-        ...
+type Committing = Callable[[Sequence[Commit]], list[int | Exception]]
+"""Writes steps of different tasks; gives each one's attention, or why it is not written."""
+_SLOW_S = 0.0005
+"""Code that takes longer than this is something to wait for: others go on meanwhile."""
 
 
 class Ticket:
@@ -94,7 +85,8 @@ class Pool:
         clock: For deadlines.
         recorder: Told which task's code runs.
         threads: Threads that work at once.
-        idle: Called on a thread that has nothing to do; may put new runs.
+        idle: Called on a thread that has little to do; may put new runs.
+        commit: Writes the steps of several runs.
     """
 
     WATCH_S = 0.02
@@ -105,18 +97,23 @@ class Pool:
         recorder: Recorder,
         threads: int,
         idle: Callable[[], None],
+        commit: Committing,
     ) -> None:
         """Prepare; nothing runs before ``start``."""
         self._clock = clock
         self._recorder = recorder
         self._threads = threads
         self._idle = idle
-        self._ready: queue.SimpleQueue[tuple[Run, Outcome] | None] = queue.SimpleQueue()
+        self._commit = commit
+        self._queue = RunQueue(clock)
+        #: How long code took the last times, by its name.
+        self._took_s: dict[str, float] = {}
         self._current: dict[int, Ticket] = {}
         self._slots: dict[int, int] = {}
         self._async: set[Ticket] = set()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+        self._rescue = threading.Lock()
         self._workers: list[threading.Thread] = []
         self.loop = asyncio.new_event_loop()
         self._loop_over = False
@@ -131,22 +128,21 @@ class Pool:
 
     def put(self, run: Run, outcome: Outcome = None) -> None:
         """Have a run go on as soon as a thread is free."""
-        self._ready.put((run, outcome))
+        self._queue.put(run, outcome)
 
     def nudge(self) -> None:
         """Wake one thread to look for work."""
-        self._ready.put(None)
+        self._queue.look()
 
     @property
     def backlog(self) -> int:
         """Runs that wait for a thread."""
-        return self._ready.qsize()
+        return self._queue.backlog
 
     def stop(self, timeout_s: float) -> None:
         """End the threads once they have nothing to do; hung ones are left behind."""
         self._stopping.set()
-        for _ in self._workers:
-            self._ready.put(None)
+        self._queue.stop()
         until = self._clock.boottime_s() + timeout_s
         for thread in self._workers:
             thread.join(max(0.0, until - self._clock.boottime_s()))
@@ -169,11 +165,8 @@ class Pool:
     def _work(self, number: int) -> None:
         self._slots[threading.get_ident()] = number
         try:
-            while not self._stopping.is_set():
-                item = self._ready.get()
-                if item is not None:
-                    self._go_on(*item)
-                if self._ready.qsize() < self._threads:
+            while self._turn():
+                if self._queue.backlog < self._threads:
                     self._idle()
         except _Abandoned:
             pass
@@ -184,24 +177,26 @@ class Pool:
             self._current.pop(threading.get_ident(), None)
             connection.close()
 
+    def _turn(self) -> bool:
+        """Do the next thing; False when this thread is to end."""
+        match self._queue.take():
+            case GoOn(run, outcome):
+                self._go_on(run, outcome)
+            case Together() as batch:
+                self._queue.spread()
+                self._write(batch)
+            case Sign.STOP:
+                return False
+            case Sign.LOOK:
+                pass
+        return True
+
     def _go_on(self, run: Run, outcome: Outcome) -> None:
         """Run a driver until it must wait or is over."""
         try:
-            request = run.script.send(outcome)
-            while True:
-                match request:
-                    case OnThread():
-                        request = run.script.send(self._call(run, request))
-                    case InTransaction():
-                        request = self._call_in_transaction(run, request)
-                    case OnLoop():
-                        self._hand_to_loop(run, request)
-                        return
-                    case NextSlice():
-                        self.put(run)
-                        return
-                    case Close() | RollBack():
-                        request = run.script.send(None)
+            request: Request | None = run.script.send(outcome)
+            while request is not None:
+                request = self._serve(run, request)
         except StopIteration:
             run.over(None)
         except _Abandoned:
@@ -209,10 +204,45 @@ class Pool:
         except BaseException as error:  # noqa: BLE001 (the driver's own error: its owner decides)
             run.over(error)
 
+    def _serve(self, run: Run, request: Request) -> Request | None:
+        """Do what a driver asked for and give its next request; None once it waits elsewhere."""
+        match request:
+            case Write(step):
+                self._queue.write(run, step)
+            case OnThread(name=name):
+                if self._took_s.get(name, 1.0) > _SLOW_S:
+                    self._leave_nothing_waiting()
+                return run.script.send(self._call(run, request))
+            case InTransaction():
+                self._leave_nothing_waiting()
+                return self._call_in_transaction(run, request)
+            case OnLoop():
+                self._hand_to_loop(run, request)
+            case NextSlice():
+                self.put(run)
+            case Close() | RollBack():
+                return run.script.send(None)
+        return None
+
+    def _write(self, batch: Together) -> None:
+        """Write steps together; if that cannot be, each one by itself."""
+        outcomes: list[GoOn] = []
+        alone: list[Waiting] = []
+        try:
+            found = self._commit([one.step for one in batch.waiting])
+        except TogetherRefused:
+            # One of them holds up the others, or fails all of them: nobody knows which.
+            alone = [replace(one, alone=True) for one in reversed(batch.waiting)]
+        else:
+            outcomes = [
+                GoOn(one.run, _told(what)) for one, what in zip(batch.waiting, found, strict=True)
+            ]
+        self._queue.written(outcomes, alone)
+
     def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
-        me = threading.get_ident()
-        deadline_s = self._clock.boottime_s() + request.timeout_s
-        ticket = Ticket(run, request.timeout_s, deadline_s)
+        me, name = threading.get_ident(), request.name
+        started_s = self._clock.boottime_s()
+        ticket = Ticket(run, request.timeout_s, started_s + request.timeout_s)
         ticket.begin()
         self._current[me] = ticket
         slot = self._slots[me]
@@ -222,10 +252,19 @@ class Pool:
         except BaseException as error:  # noqa: BLE001 (a tool may raise anything, SystemExit too)
             outcome = Raised(error)
         self._recorder.leave(slot)
+        took_s = self._clock.boottime_s() - started_s
+        self._took_s[name] = (took_s + self._took_s.get(name, took_s)) / 2
         if not ticket.take():
             raise _Abandoned
         self._current.pop(me, None)
         return outcome
+
+    def _leave_nothing_waiting(self) -> None:
+        """Write what was gathered and wake another thread: this one is about to wait."""
+        batch = self._queue.gather()
+        if batch is not None:
+            self._write(batch)
+        self._queue.spread()
 
     def _call_in_transaction(self, run: Run, request: InTransaction) -> Request:
         """Run a ``local`` tool and the commit of its step in one transaction.
@@ -242,7 +281,7 @@ class Pool:
                     failed = outcome
                     transaction.set_rollback(True)
                 else:
-                    request_next = run.script.send(outcome)
+                    request_next = self._write_here(run.script, run.script.send(outcome))
                     if isinstance(request_next, RollBack):
                         transaction.set_rollback(True)
         except Exception as error:  # noqa: BLE001 (a lost connection at COMMIT is the driver's matter)
@@ -253,6 +292,13 @@ class Pool:
         if failed is not None:
             return run.script.send(failed)
         return run.script.send(None) if isinstance(request_next, Close | RollBack) else request_next
+
+    def _write_here(self, script: Steps[None], request: Request) -> Request:
+        """Write the steps of a driver in the transaction that is open on this thread."""
+        while isinstance(request, Write):
+            (found,) = self._commit([request.step])
+            request = script.send(_told(found))
+        return request
 
     # --- loop ------------------------------------------------------------------------------------
 
@@ -313,9 +359,21 @@ class Pool:
                 if ticket.deadline_s < now_s and ticket.take():
                     self._current.pop(me, None)
                     self._replace(ticket)
+            if self._queue.is_stuck() and self._rescue.acquire(blocking=False):
+                threading.Thread(target=self._write_stuck, name="rescue", daemon=True).start()
             ticks += 1
             if ticks % 50 == 0:
                 self._watch_loop(now_s)
+
+    def _write_stuck(self) -> None:
+        """Write what waits while every thread of the pool is in the hands of some tool."""
+        try:
+            batch = self._queue.gather()
+            if batch is not None:
+                self._write(batch)
+        finally:
+            self._rescue.release()
+            connection.close()
 
     def _replace(self, ticket: Ticket) -> None:
         """Leave a hung thread behind: its run goes on elsewhere, a fresh thread takes its place."""
@@ -331,6 +389,10 @@ class Pool:
         for ticket in late:
             self.abandoned += 1
             self._finish(ticket, _timed_out(ticket))
+
+
+def _told(found: int | Exception) -> Returned | Raised:
+    return Raised(found) if isinstance(found, Exception) else Returned(found)
 
 
 def _timed_out(ticket: Ticket) -> Raised:

@@ -4,19 +4,34 @@ The driver is a generator: it yields one of these requests and is resumed with t
 whatever thread is free then.  So a slow call holds no thread, and a hung one can be left behind.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.errors import Retryable
+from runtime.store.journal import Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a step, together with those of other tasks; the outcome is the task's attention."""
+
+    step: Commit
 
 
 @dataclass(frozen=True, slots=True)
 class OnThread:
-    """Run a function on the present thread; after ``timeout_s`` its outcome is unknown."""
+    """Run a function on the present thread; after ``timeout_s`` its outcome is unknown.
+
+    Args:
+        run: The function.
+        timeout_s: When it is left behind.
+        name: Whose code it is: how long it took before tells whether others should go on meanwhile.
+    """
 
     run: Callable[[], Any]
     timeout_s: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +40,7 @@ class InTransaction:
 
     run: Callable[[], Any]
     timeout_s: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +66,7 @@ class NextSlice:
     """Let other tasks have the thread for a moment."""
 
 
-type Request = OnThread | InTransaction | Close | RollBack | OnLoop | NextSlice
+type Request = Write | OnThread | InTransaction | Close | RollBack | OnLoop | NextSlice
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,7 @@ class Raised:
 
 
 type Outcome = Returned | Raised | None
+type Steps[T] = Generator[Request, Outcome, T]
 
 
 class CallTimedOut(TimeoutError):

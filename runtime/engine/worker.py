@@ -19,7 +19,7 @@ from runtime.core.states import TERMINAL
 from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
 from runtime.engine.desk import Desk, escalation, sit_down, sit_down_anyway
-from runtime.engine.driver import Driver, Steps
+from runtime.engine.driver import Driver
 from runtime.engine.isolation import Isolation
 from runtime.engine.lease import Lease, Report
 from runtime.engine.options import RuntimeOptions
@@ -27,7 +27,8 @@ from runtime.engine.pool import Pool
 from runtime.engine.ports import CrashPoint, Ports
 from runtime.engine.progress import ProgressKeeper
 from runtime.engine.recorder import Recorder
-from runtime.store import claims, leases
+from runtime.engine.requests import Steps
+from runtime.store import claims, journal, leases
 from runtime.store.claims import Claimed
 from runtime.store.session import AGAIN, LOST, forget_connection, patiently
 from runtime.telemetry import Slice, born_at, task_ended
@@ -88,7 +89,9 @@ class Worker:
         self._breakers = Breakers(ports)
         self._progress = ProgressKeeper()
         self._isolation = Isolation()
-        self._pool = Pool(ports.clock, self._recorder, options.threads, self._intake)
+        self._pool = Pool(
+            ports.clock, self._recorder, options.threads, self._intake, journal.commit_together
+        )
         kind = "isolated" if only else "worker"
         self._lease = Lease(ports, options, kind, self._report, self._renewed, self._lost)
 
@@ -198,7 +201,7 @@ class Worker:
 
     def _room(self) -> int:
         free = self.options.slots - len(self._held)
-        return min(free, 2 * self.options.threads - self._pool.backlog)
+        return min(free, max(2 * self.options.threads, 32) - self._pool.backlog)
 
     def _claim(self, room: int) -> list[Claimed]:
         self.ports.crash(CrashPoint.BEFORE_CLAIM)

@@ -17,7 +17,19 @@ from runtime.core.payloads import CODEC, encode
 from runtime.core.records import OperationChange, Records, ResultRow, project
 from runtime.core.states import TERMINAL
 from runtime.core.story import Decision
-from runtime.store.session import blocks, execute, execute_numbered
+from runtime.store.session import (
+    LOST,
+    blocks,
+    connection_is_lost,
+    execute,
+    execute_numbered,
+    execute_together,
+    forget_connection,
+    in_transaction,
+)
+
+_LOCK_WAIT_MS = 100
+"""Steps written together wait no longer for a locked row: it would hold up all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +137,74 @@ def commit(step: Commit) -> int:
             was written.
         StaleVersion: A bug: two drivers write the same task under one lease.
     """
-    records = project(step.decision.passages)
-    text, order = _numbered(_shape(step, records))
-    params = _params(step, records)
-    rows = execute_numbered(text, [params[name] for name in order])
+    rows = execute_numbered(*_prepared(step))
     if rows:
         return int(rows[0][0])
     raise explain(step)
+
+
+class TogetherRefused(Exception):
+    """Steps could not be written in one transaction; nothing of it is, each must come alone."""
+
+
+def commit_together(steps: Sequence[Commit]) -> list[int | Exception]:
+    """Write steps of different tasks in one transaction and one round trip.
+
+    Each has its own guards; one that is refused writes nothing and holds up no other.  The rows are
+    locked in the order of the tasks, so two of these never wait for each other in a circle.
+
+    Returns:
+        For each step what `commit` returns or raises.
+
+    Raises:
+        TogetherRefused: A statement failed, or a row was locked for long.
+    """
+    if len(steps) == 1:
+        return [_commit_alone(steps[0])]
+    order = sorted(range(len(steps)), key=lambda at: steps[at].holder.task_id)
+    try:
+        rows = execute_together([_prepared(steps[at]) for at in order], _LOCK_WAIT_MS)
+    except LOST as error:
+        if not connection_is_lost():
+            raise TogetherRefused from error
+        forget_connection()
+        return [error] * len(steps)
+    except Exception as error:
+        raise TogetherRefused from error
+    found: dict[int, int | Exception] = {
+        at: int(row[0][0]) if row else _explained(steps[at])
+        for at, row in zip(order, rows, strict=True)
+    }
+    return [found[at] for at in range(len(steps))]
+
+
+def _commit_alone(step: Commit) -> int | Exception:
+    try:
+        return commit(step)
+    except Exception as error:  # noqa: BLE001 (handed to whoever sent the step)
+        _forget_if_lost(error)
+        return error
+
+
+def _explained(step: Commit) -> Exception:
+    try:
+        return explain(step)
+    except Exception as error:  # noqa: BLE001 (handed to whoever sent the step)
+        _forget_if_lost(error)
+        return error
+
+
+def _forget_if_lost(error: Exception) -> None:
+    # Inside a transaction whoever opened it must see that the connection is gone.
+    if isinstance(error, LOST) and not in_transaction():
+        forget_connection()
+
+
+def _prepared(step: Commit) -> tuple[str, list[object]]:
+    records = project(step.decision.passages)
+    text, order = _numbered(_shape(step, records))
+    params = _params(step, records)
+    return text, [params[name] for name in order]
 
 
 def statement_of(step: Commit) -> tuple[str, Mapping[str, object]]:

@@ -115,6 +115,45 @@ def execute_numbered(text: str, params: Sequence[object]) -> list[Row]:
     return _rows(numbered, text, params)
 
 
+def execute_together(
+    statements: Sequence[tuple[str, Sequence[object]]], lock_wait_ms: int
+) -> list[list[Row]]:
+    """Run numbered statements as one transaction in one round trip; gives the rows of each.
+
+    Must hold: no transaction is open on this thread.
+
+    Args:
+        statements: Texts and their parameters.
+        lock_wait_ms: All of them fail when one waits longer than this for a lock.
+
+    Raises:
+        psycopg.Error: One of them failed and nothing was written, or the connection was lost.
+    """
+    _cursor()
+    raw = _local.raw
+    assert raw is not None  # noqa: S101 (the cursor is made on it)
+    cursors = []
+    with raw.pipeline():
+        # What is sent up to the end of a pipeline is one transaction to the server.
+        local = "SELECT set_config('lock_timeout', %s, true)"
+        raw.execute(local, (f"{lock_wait_ms}ms",), prepare=True)
+        for text, params in statements:
+            cursor = psycopg.RawCursor(raw)
+            cursor.execute(text, params, prepare=True)
+            cursors.append(cursor)
+    return [cursor.fetchall() for cursor in cursors]
+
+
+def connection_is_lost() -> bool:
+    """Tell whether this thread's connection is of no use any more."""
+    return _local.raw is None or _local.raw.closed or _local.raw.broken
+
+
+def in_transaction() -> bool:
+    """Tell whether a transaction of Django's is open on this thread."""
+    return bool(connection.in_atomic_block)
+
+
 def _rows(cursor: psycopg.Cursor[Row], text: str, params: Params) -> list[Row]:
     cursor.execute(text, params, prepare=True)
     result = cursor.pgresult

@@ -21,7 +21,7 @@ from runtime.core.reviews import Kind
 from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
 from runtime.engine.desk import Desk, escalation, sit_down
-from runtime.engine.driver import Driver, Steps
+from runtime.engine.driver import Driver
 from runtime.engine.ports import Ports
 from runtime.engine.requests import (
     CallTimedOut,
@@ -35,6 +35,8 @@ from runtime.engine.requests import (
     Request,
     Returned,
     RollBack,
+    Steps,
+    Write,
 )
 from runtime.telemetry import Slice
 from runtime.testing.clock import FakeClock
@@ -160,6 +162,8 @@ class Rehearsal:
             request = script.send(None)
             while True:
                 match request:
+                    case Write(step):
+                        request = script.send(_call(partial(self.paper.commit, step)))
                     case OnThread(run):
                         request = script.send(_call(run))
                     case OnLoop(run, timeout_s):
@@ -177,6 +181,8 @@ class Rehearsal:
             outcome = _call(run)
             if isinstance(outcome, Returned):
                 following = script.send(outcome)
+                while isinstance(following, Write):
+                    following = script.send(_call(partial(self.paper.commit, following.step)))
             undone = isinstance(outcome, Raised) or isinstance(following, RollBack)
             if undone and is_real:
                 transaction.set_rollback(True)

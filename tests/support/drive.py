@@ -1,6 +1,7 @@
 """The engine's own driver without a worker around it: one held task, on the calling thread."""
 
 # ruff: noqa: ARG002 (a house that asks nothing of its driver)
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,8 @@ from runtime.core.retry import Failure
 from runtime.engine.calls import Call
 from runtime.engine.desk import Desk
 from runtime.engine.driver import Driver
-from runtime.engine.requests import OnThread, Outcome, Raised, Returned
+from runtime.engine.requests import OnThread, Outcome, Raised, Returned, Write
+from runtime.store import journal
 from runtime.telemetry import Slice
 from runtime.tools.agents import Agent
 from runtime.tools.registry import AnyTool
@@ -73,9 +75,11 @@ def drive(desk: Desk) -> None:
             request = script.send(outcome)
         except StopIteration:
             return
-        assert isinstance(request, OnThread)
+        assert isinstance(request, OnThread | Write)
         try:
-            outcome = Returned(request.run())
+            is_step = isinstance(request, Write)
+            run = partial(journal.commit, request.step) if is_step else request.run
+            outcome = Returned(run())
         except Exception as error:  # noqa: BLE001 (as a worker's pool does)
             outcome = Raised(error)
     message = "the driver runs in circles"

@@ -1,0 +1,198 @@
+"""What the threads of a pool do next: go on with a run, or write the steps of several runs.
+
+Runs are few instructions long between two waits, and waking a thread costs more than that.  So one
+awake thread takes turns with all runs, their steps are gathered and written together, and another
+is woken only when this one is about to wait.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+from uuid import UUID
+
+from runtime.engine.ports import Clock
+from runtime.engine.requests import Outcome, Steps
+from runtime.store.journal import Commit
+
+MOST_TOGETHER = 16
+"""Steps of one transaction: beyond it the rows are locked longer and little is gained."""
+OVERDUE_S = 0.002
+"""A step waits no longer than this for others to be written with it."""
+
+
+class Run(Protocol):
+    """One driver as the pool sees it."""
+
+    name: str
+    script: Steps[None]
+
+    @property
+    def noted(self) -> tuple[UUID, int]:
+        """The task and the version its code runs on, for the flight recorder."""
+        ...
+
+    def over(self, error: BaseException | None) -> None:
+        """Hear that the script has ended, by itself or by an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A run whose step waits to be written; ``alone`` if it failed together with others."""
+
+    run: Run
+    step: Commit
+    since_s: float
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Go on with a run, with the outcome of what it asked for."""
+
+    run: Run
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Write these steps in one transaction."""
+
+    waiting: tuple[Waiting, ...]
+
+
+class Sign(Enum):
+    """What is no work on a run."""
+
+    LOOK = "look for more"
+    STOP = "end this thread"
+
+
+type Work = GoOn | Together | Sign
+
+
+class RunQueue:
+    """The queue of one pool.
+
+    Args:
+        clock: Tells how long a step has waited.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin with nothing to do."""
+        self._clock = clock
+        self._ready: deque[GoOn] = deque()
+        self._writes: deque[Waiting] = deque()
+        self._lock = threading.Lock()
+        self._some = threading.Condition(self._lock)
+        self._idle = 0
+        self._writing = 0
+        self._look = False
+        self._stopping = False
+
+    @property
+    def backlog(self) -> int:
+        """Runs that wait for a thread."""
+        return len(self._ready) + len(self._writes)
+
+    # --- from anywhere ---------------------------------------------------------------------------
+
+    def put(self, run: Run, outcome: Outcome) -> None:
+        """Have a run go on as soon as a thread is free."""
+        with self._lock:
+            self._ready.append(GoOn(run, outcome))
+            self._wake()
+
+    def look(self) -> None:
+        """Have a thread look for more work once nothing else is to be done."""
+        with self._lock:
+            self._look = True
+            self._wake()
+
+    def stop(self) -> None:
+        """End each thread at its next turn; steps that wait are written first."""
+        with self._lock:
+            self._stopping = True
+            self._some.notify_all()
+
+    # --- from the pool's threads -----------------------------------------------------------------
+
+    def write(self, run: Run, step: Commit) -> None:
+        """Have a run's step written with the next ones."""
+        with self._lock:
+            self._writes.append(Waiting(run, step, self._clock.boottime_s()))
+
+    def written(self, outcomes: Iterable[GoOn], again: Iterable[Waiting] = ()) -> None:
+        """Take back what ``Together`` gave: runs that go on, and steps to be written alone."""
+        with self._lock:
+            self._writing -= 1
+            self._ready.extend(outcomes)
+            self._writes.extendleft(again)
+
+    def gather(self) -> Together | None:
+        """Take the steps that wait, without waiting for more; None if there are none."""
+        with self._lock:
+            return self._together() if self._writes else None
+
+    def spread(self) -> None:
+        """Wake another thread if there is something to do: the calling one is about to wait."""
+        with self._lock:
+            if self._ready or self._writes or self._look:
+                self._wake()
+
+    def take(self) -> Work:
+        """Wait for the next thing to do."""
+        with self._lock:
+            while True:
+                if self._writes and self._is_time():
+                    return self._together()
+                if self._stopping:
+                    return Sign.STOP
+                if self._ready:
+                    return self._ready.popleft()
+                if self._look:
+                    self._look = False
+                    return Sign.LOOK
+                self._idle += 1
+                self._some.wait()
+                self._idle -= 1
+
+    # --- from the watch --------------------------------------------------------------------------
+
+    def is_stuck(self) -> bool:
+        """Tell whether steps have long been waiting while no thread is free; else wake one."""
+        with self._lock:
+            if self._idle:
+                if self._ready or self._writes:
+                    self._wake()
+                return False
+            return bool(self._writes) and self._age_s() > 10 * OVERDUE_S
+
+    # --- under the lock --------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if self._idle:
+            self._some.notify()
+
+    def _age_s(self) -> float:
+        return self._clock.boottime_s() - self._writes[0].since_s
+
+    def _is_time(self) -> bool:
+        if self._writes[0].alone or self._stopping or len(self._writes) >= MOST_TOGETHER:
+            return True
+        # While one transaction is under way the next one gathers.
+        if not self._ready and not self._writing:
+            return True
+        return self._age_s() > OVERDUE_S
+
+    def _together(self) -> Together:
+        self._writing += 1
+        if self._writes[0].alone:
+            return Together((self._writes.popleft(),))
+        taken: list[Waiting] = []
+        while self._writes and len(taken) < MOST_TOGETHER and not self._writes[0].alone:
+            taken.append(self._writes.popleft())
+        return Together(tuple(taken))
