@@ -35,8 +35,8 @@ from runtime.engine.requests import (
     Write,
 )
 from runtime.engine.runqueue import GoOn, Run, RunQueue, Sign, Together, Waiting
-from runtime.store.journal import Commit, TogetherRefused
-from runtime.store.session import forget_connection, unwrapped
+from runtime.store.journal import Commit
+from runtime.store.session import TogetherRefused, forget_connection, unwrapped
 
 _LOG = logging.getLogger("runtime.pool")
 

@@ -20,7 +20,6 @@ from runtime.core.story import Decision
 from runtime.store.session import (
     LOST,
     blocks,
-    connection_is_lost,
     execute,
     execute_numbered,
     execute_together,
@@ -143,10 +142,6 @@ def commit(step: Commit) -> int:
     raise explain(step)
 
 
-class TogetherRefused(Exception):
-    """Steps could not be written in one transaction; nothing of it is, each must come alone."""
-
-
 def commit_together(steps: Sequence[Commit]) -> list[int | Exception]:
     """Write steps of different tasks in one transaction and one round trip.
 
@@ -157,7 +152,7 @@ def commit_together(steps: Sequence[Commit]) -> list[int | Exception]:
         For each step what `commit` returns or raises.
 
     Raises:
-        TogetherRefused: A statement failed, or a row was locked for long.
+        TogetherRefused: A statement failed, or a row was locked for long; nothing is written.
     """
     if len(steps) == 1:
         return [_commit_alone(steps[0])]
@@ -165,12 +160,8 @@ def commit_together(steps: Sequence[Commit]) -> list[int | Exception]:
     try:
         rows = execute_together([_prepared(steps[at]) for at in order], _LOCK_WAIT_MS)
     except LOST as error:
-        if not connection_is_lost():
-            raise TogetherRefused from error
-        forget_connection()
+        # None of it may be written, or all of it: each desk finds out about its own.
         return [error] * len(steps)
-    except Exception as error:
-        raise TogetherRefused from error
     found: dict[int, int | Exception] = {
         at: int(row[0][0]) if row else _explained(steps[at])
         for at, row in zip(order, rows, strict=True)

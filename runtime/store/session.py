@@ -39,6 +39,10 @@ LOST = (
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
+class TogetherRefused(Exception):
+    """Statements could not be run as one transaction; nothing of it is, each must come alone."""
+
+
 @cache
 def sql(name: str) -> str:
     """Read one statement."""
@@ -127,26 +131,32 @@ def execute_together(
         lock_wait_ms: All of them fail when one waits longer than this for a lock.
 
     Raises:
-        psycopg.Error: One of them failed and nothing was written, or the connection was lost.
+        TogetherRefused: One of them failed and nothing is written.
+        psycopg.Error: The connection was lost; all of it may be written, or nothing.
     """
     _cursor()
     raw = _local.raw
     assert raw is not None  # noqa: S101 (the cursor is made on it)
     cursors = []
-    with raw.pipeline():
-        # What is sent up to the end of a pipeline is one transaction to the server.
-        local = "SELECT set_config('lock_timeout', %s, true)"
-        raw.execute(local, (f"{lock_wait_ms}ms",), prepare=True)
-        for text, params in statements:
-            cursor = psycopg.RawCursor(raw)
-            cursor.execute(text, params, prepare=True)
-            cursors.append(cursor)
+    try:
+        with raw.pipeline():
+            # A pipeline is one transaction anyway, but what fails only at its end is not told.
+            raw.execute("BEGIN", prepare=True)
+            local = "SELECT set_config('lock_timeout', %s, true)"
+            raw.execute(local, (f"{lock_wait_ms}ms",), prepare=True)
+            for text, params in statements:
+                cursor = psycopg.RawCursor(raw)
+                cursor.execute(text, params, prepare=True)
+                cursors.append(cursor)
+            raw.execute("COMMIT", prepare=True)
+    except Exception as error:
+        broken = raw.broken
+        # Where in the pipeline it stands now is nobody's guess; the server rolls back what is open.
+        forget_connection()
+        if broken:
+            raise
+        raise TogetherRefused from error
     return [cursor.fetchall() for cursor in cursors]
-
-
-def connection_is_lost() -> bool:
-    """Tell whether this thread's connection is of no use any more."""
-    return _local.raw is None or _local.raw.closed or _local.raw.broken
 
 
 def in_transaction() -> bool:

@@ -17,6 +17,7 @@ from runtime.core.errors import (
     UnknownTask,
 )
 from runtime.core.reviews import Kind
+from runtime.engine.desk import at_once
 from runtime.engine.letters import obey
 from runtime.models import Inbox
 from tests.agents_for_tests import clerk
@@ -83,7 +84,7 @@ def test_a_worker_that_holds_the_task_obeys_at_its_next_commit() -> None:
     view = api.cancel(hand.desk.claimed.id, **ANN)
     assert view.state == "planning"
     hand.read()
-    obey(hand.desk)
+    at_once(obey(hand.desk), hand.desk.ports.books)
 
     assert api.task(view.id).state == "terminated_aborted"
 
@@ -308,7 +309,7 @@ def test_two_commands_that_wait_together_are_both_obeyed() -> None:
     hand.desk.attention = 2
 
     hand.fail()
-    obey(hand.desk)
+    at_once(obey(hand.desk), hand.desk.ports.books)
 
     assert api.task(task_id).state == "terminated_aborted"
     assert not Inbox.objects.filter(consumed_at__isnull=True).exists()
@@ -321,7 +322,7 @@ def test_a_command_behind_one_that_ends_the_task_is_settled_with_it() -> None:
     api.pause(task_id, **ANN)
     hand.desk.attention = 2
 
-    obey(hand.desk)
+    at_once(obey(hand.desk), hand.desk.ports.books)
 
     assert api.task(task_id).state == "terminated_aborted"
     assert api.verify(task_id).problems == ()

@@ -1,0 +1,136 @@
+"""What a pool's thread does next: the pure order of going on, gathering and writing."""
+
+from typing import Any, cast
+
+import pytest
+
+from runtime.engine.ports import Clock
+from runtime.engine.requests import Returned
+from runtime.engine.runqueue import MOST_TOGETHER, OVERDUE_S, GoOn, Run, RunQueue, Sign, Together
+from runtime.store.journal import Commit
+
+
+class Hands:
+    """A clock that moves when told."""
+
+    now_s = 0.0
+
+    def boottime_s(self) -> float:
+        """Give the present."""
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def queue(clock: Hands) -> RunQueue:
+    return RunQueue(cast("Clock", clock))
+
+
+def run(name: str) -> Run:
+    return cast("Run", name)
+
+
+def step(name: str) -> Commit:
+    return cast("Commit", name)
+
+
+def writes(queue: RunQueue, *names: str) -> None:
+    for name in names:
+        queue.write(run(name), step(name))
+
+
+def names(work: Any) -> list[str]:
+    assert isinstance(work, Together)
+    return [cast("str", one.step) for one in work.waiting]
+
+
+def test_runs_go_on_in_the_order_they_came(queue: RunQueue) -> None:
+    queue.put(run("a"), None)
+    queue.put(run("b"), Returned(1))
+
+    assert [queue.take(), queue.take()] == [GoOn(run("a"), None), GoOn(run("b"), Returned(1))]
+
+
+def test_steps_gather_while_something_can_go_on_and_are_written_when_nothing_can(
+    queue: RunQueue,
+) -> None:
+    queue.put(run("c"), None)
+    writes(queue, "a", "b")
+
+    first, then = queue.take(), queue.take()
+
+    assert first == GoOn(run("c"), None)
+    assert names(then) == ["a", "b"]
+
+
+def test_a_step_does_not_wait_behind_runs_for_long(queue: RunQueue, clock: Hands) -> None:
+    queue.put(run("b"), None)
+    writes(queue, "a")
+    clock.now_s += 2 * OVERDUE_S
+
+    assert names(queue.take()) == ["a"]
+
+
+def test_no_transaction_becomes_larger_than_allowed(queue: RunQueue) -> None:
+    queue.put(run("next"), None)
+    writes(queue, *(f"{n}" for n in range(MOST_TOGETHER + 1)))
+
+    assert len(names(queue.take())) == MOST_TOGETHER
+    assert queue.take() == GoOn(run("next"), None)
+
+
+def test_while_one_transaction_is_under_way_the_next_one_gathers(queue: RunQueue) -> None:
+    writes(queue, "a")
+    queue.take()
+    writes(queue, "b")
+    queue.look()
+
+    meanwhile = queue.take()
+    queue.written([GoOn(run("a"), Returned(0))])
+
+    assert meanwhile is Sign.LOOK
+    assert queue.take() == GoOn(run("a"), Returned(0))
+    assert names(queue.take()) == ["b"]
+
+
+def test_steps_that_failed_together_come_one_by_one_and_before_all_others(queue: RunQueue) -> None:
+    from dataclasses import replace
+
+    writes(queue, "a", "b")
+    work = queue.take()
+    assert isinstance(work, Together)
+    writes(queue, "c")
+    queue.put(run("d"), None)
+    queue.written([], [replace(one, alone=True) for one in reversed(work.waiting)])
+
+    assert [names(queue.take()) for _ in range(2)] == [["a"], ["b"]]
+    assert queue.take() == GoOn(run("d"), None)
+
+
+def test_what_waits_to_be_written_is_written_before_the_threads_end(queue: RunQueue) -> None:
+    writes(queue, "a")
+    queue.put(run("b"), None)
+    queue.stop()
+
+    assert names(queue.take()) == ["a"]
+    assert queue.take() is Sign.STOP
+
+
+def test_a_step_that_no_thread_comes_for_is_stuck(queue: RunQueue, clock: Hands) -> None:
+    writes(queue, "a")
+    at_once = queue.is_stuck()
+    clock.now_s += 1
+
+    assert (at_once, queue.is_stuck()) == (False, True)
+
+
+def test_before_a_long_wait_everything_gathered_is_taken(queue: RunQueue) -> None:
+    nothing = queue.gather()
+    writes(queue, "a", "b")
+
+    assert nothing is None
+    assert names(queue.gather()) == ["a", "b"]
