@@ -10,6 +10,7 @@ from django.conf import settings
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.errors import BrokerConnectionError as BrokerGone
 
+from runtime.actors.bell import ring
 from runtime.actors.live import live
 
 _LOG = logging.getLogger("runtime.broker")
@@ -42,6 +43,7 @@ class BrokerHints:
         try:
             broker().declare_queue(queue)
             broker().enqueue(message)
+            ring(broker(), queue)
         except (BrokerGone, OSError) as error:
             _LOG.warning("a hint for queue %s was lost: %s", queue, error)
         except Exception as error:  # noqa: BLE001 (a doorbell must never fail who rings it)

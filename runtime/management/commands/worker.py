@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from runtime import telemetry
+from runtime.actors.bell import Bell
 from runtime.actors.broker import BrokerHints, declare
 from runtime.engine.options import RuntimeOptions
 from runtime.engine.ports import Ports
@@ -17,9 +18,9 @@ from runtime.engine.process import until_told_to_stop
 from runtime.engine.worker import Worker
 from runtime.tools.checks import QUEUE_NAME, is_queue
 
-WAIT_MS = 8
-"""How long dramatiq sleeps between two looks at an idle queue: its default costs 200 ms a task, 20
-cost 10 ms; at 4 an idle worker takes a seventh of a core."""
+WAIT_MS = 200
+"""How long dramatiq sleeps between two looks at an idle queue; whoever listens to the bell does not
+wait for it."""
 MOST_THREADS = 48
 """The flight recorder has so many places, with some to spare for threads that were given up."""
 
@@ -55,8 +56,11 @@ class Command(BaseCommand):
         worker = Worker(Ports(hints=BrokerHints()), chosen)
         worker.start()
         telemetry.start("worker")
+        door = declare(worker.take, queues)
+        bell = Bell(door, queues, worker.look)
+        bell.start()
         consumer = dramatiq.Worker(
-            declare(worker.take, queues),
+            door,
             queues=set(queues),
             worker_threads=1,
             worker_timeout=WAIT_MS,
@@ -64,6 +68,7 @@ class Command(BaseCommand):
         consumer.start()
         told = until_told_to_stop(lambda: worker.worn_out)
         worker.stopping = True
+        bell.stop()
         consumer.stop(timeout=5_000)
         worker.stop()
         telemetry.stop()

@@ -1,0 +1,88 @@
+"""The bell: a worker hears at once that one of its queues has work.
+
+Beside the broker's message, which is kept until somebody takes it and found by looking at the queue
+every so often, the same hint is published to whoever listens now.  Listening costs nothing while
+nothing happens; a ring that is missed costs the time to the next look.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import dramatiq
+import redis
+from dramatiq.brokers.redis import RedisBroker
+
+_LOG = logging.getLogger("runtime.bell")
+PAUSE_S: Final = 0.5
+_LISTEN_S: Final = 1.0
+
+
+def ring(broker: dramatiq.Broker, queue: str) -> None:
+    """Tell the workers that listen; only Valkey can, others' workers look by themselves.
+
+    Raises:
+        redis.RedisError: Valkey does not answer.
+    """
+    if isinstance(broker, RedisBroker):
+        client: Any = broker.client
+        client.publish(_channel(broker, queue), "")
+
+
+class Bell:
+    """Listens on a thread of its own.
+
+    Args:
+        broker: Where the rings come from.
+        queues: The queues that are served.
+        heard: Called at each ring, and after each time nothing could be heard.
+    """
+
+    def __init__(
+        self, broker: dramatiq.Broker, queues: Iterable[str], heard: Callable[[], None]
+    ) -> None:
+        """Start nothing yet."""
+        self._broker = broker
+        self._queues = tuple(queues)
+        self._heard = heard
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="bell", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen, where the broker can ring."""
+        if isinstance(self._broker, RedisBroker):
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more; returns within a second or so."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join(2 * _LISTEN_S)
+
+    def _run(self) -> None:
+        is_away = False
+        while not self._over.is_set():
+            try:
+                self._listen()
+                is_away = False
+            except (redis.RedisError, OSError) as error:
+                if not is_away:
+                    _LOG.warning("the bell cannot be heard: %s", error)
+                is_away = True
+                self._over.wait(PAUSE_S)
+
+    def _listen(self) -> None:
+        assert isinstance(self._broker, RedisBroker)  # noqa: S101 (or nothing is started)
+        client: Any = self._broker.client
+        with client.pubsub(ignore_subscribe_messages=True) as heard:
+            heard.subscribe(*(_channel(self._broker, queue) for queue in self._queues))
+            # Whatever was rung while nobody listened.
+            self._heard()
+            while not self._over.is_set():
+                if heard.get_message(timeout=_LISTEN_S) is not None:
+                    self._heard()
+
+
+def _channel(broker: RedisBroker, queue: str) -> str:
+    return f"{broker.namespace}:{queue}.bell"

@@ -1,0 +1,115 @@
+"""A worker hears at once that there is work, and misses nothing for longer than a moment."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from dramatiq.brokers.redis import RedisBroker
+from dramatiq.brokers.stub import StubBroker
+
+from console import embedded
+from runtime.actors import broker as brokers
+from runtime.actors.bell import Bell
+from runtime.actors.broker import BrokerHints
+
+PATIENCE_S = 20.0
+
+type Listen = Callable[..., "Ear"]
+
+
+class Ear:
+    """Counts what it hears."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._some = threading.Condition()
+
+    def hear(self) -> None:
+        """Hear one ring."""
+        with self._some:
+            self._count += 1
+            self._some.notify_all()
+
+    def has_heard(self, count: int) -> bool:
+        """Wait until it has heard so many."""
+        with self._some:
+            return self._some.wait_for(lambda: self._count >= count, PATIENCE_S)
+
+    @property
+    def count(self) -> int:
+        """How many it has heard."""
+        return self._count
+
+
+@pytest.fixture
+def broker(services: embedded.Services) -> Iterator[RedisBroker]:
+    brokers.broker.cache_clear()
+    chosen = brokers.broker()
+    assert isinstance(chosen, RedisBroker)
+    chosen.client.flushdb()
+    yield chosen
+    chosen.client.flushdb()
+    chosen.client.close()
+    brokers.broker.cache_clear()
+
+
+@pytest.fixture
+def listen(broker: RedisBroker) -> Iterator[Listen]:
+    bells: list[Bell] = []
+
+    def begin(*queues: str) -> Ear:
+        ear = Ear()
+        bell = Bell(broker, queues, ear.hear)
+        bells.append(bell)
+        bell.start()
+        assert ear.has_heard(1)
+        return ear
+
+    yield begin
+    for bell in bells:
+        bell.stop()
+
+
+def test_a_hint_rings_the_workers_of_its_queue_and_no_others(listen: Listen) -> None:
+    mine, other = listen("mail", "pay"), listen("night")
+
+    BrokerHints().work("pay", None)
+
+    assert mine.has_heard(2)
+    BrokerHints().work("night", None)
+    assert other.has_heard(2)
+    assert (mine.count, other.count) == (2, 2)
+
+
+def test_whoever_begins_to_listen_looks_once_for_what_was_rung_before(listen: Listen) -> None:
+    BrokerHints().work("pay", None)
+
+    assert listen("pay").count == 1
+
+
+def test_after_a_lost_connection_it_listens_again_and_looks_for_what_it_missed(
+    listen: Listen, broker: RedisBroker
+) -> None:
+    ear = listen("pay")
+
+    broker.client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+
+    assert ear.has_heard(2)
+    BrokerHints().work("pay", None)
+    assert ear.has_heard(3)
+
+
+def test_a_hint_nobody_listens_to_is_still_a_message(broker: RedisBroker) -> None:
+    BrokerHints().work("pay", None)
+
+    assert broker.client.llen(f"{broker.namespace}:pay") == 1
+
+
+def test_where_the_broker_cannot_ring_nothing_is_listened_to() -> None:
+    ear = Ear()
+    bell = Bell(StubBroker(), ["pay"], ear.hear)
+
+    bell.start()
+    bell.stop()
+
+    assert ear.count == 0
