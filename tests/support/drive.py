@@ -1,7 +1,6 @@
 """The engine's own driver without a worker around it: one held task, on the calling thread."""
 
 # ruff: noqa: ARG002 (a house that asks nothing of its driver)
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -77,10 +76,12 @@ def drive(desk: Desk) -> None:
             return
         assert isinstance(request, OnThread | Write)
         try:
-            is_step = isinstance(request, Write)
-            run = partial(journal.commit, request.step) if is_step else request.run
-            outcome = Returned(run())
+            outcome = Returned(_answer(request))
         except Exception as error:  # noqa: BLE001 (as a worker's pool does)
             outcome = Raised(error)
     message = "the driver runs in circles"
     raise AssertionError(message)
+
+
+def _answer(request: Write | OnThread) -> Any:
+    return journal.commit(request.step) if isinstance(request, Write) else request.run()
