@@ -8,9 +8,12 @@ from django.utils.translation import gettext as _
 
 from console import queries
 from console.pages.words import span
+from runtime import api
 
 _TENTH: Final = 0.1
 """Shares below it are told to a tenth of a percent."""
+_SWEEP_LATE_S: Final = 30.0
+"""A sweep counts every two seconds; after so long the numbers are old."""
 _GROUPED: Final = 1000
 """Below it no language groups digits, and pages write thousands of them."""
 _WHOLE_S: Final = frozenset(range(1, 10))
@@ -59,3 +62,14 @@ def day(at: datetime) -> str:
 def instant(at: datetime) -> str:
     """Write an instant for an address."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def counting_is_behind() -> str:
+    """Say that numbers are not of now because no sweep counts; empty while one does."""
+    age_s = api.sweep_age_s()
+    if age_s is None:
+        return _("No sweep has run yet, so nothing is counted. Start one: uv run manage.py sweep")
+    if age_s > _SWEEP_LATE_S:
+        said = _("No sweep has counted for %(age)s. Start one: uv run manage.py sweep")
+        return said % {"age": span(age_s)}
+    return ""

@@ -18,7 +18,7 @@ from console import queries
 from console.access import Permission, needs
 from console.pages import charts
 from console.pages.charts import Row
-from console.pages.figures import capped, count, percent, time_of
+from console.pages.figures import capped, count, counting_is_behind, percent, time_of
 from console.pages.insight_page import RANGES, Cell, Chart, Line, Page, Table
 from console.queries import watching
 from runtime import api
@@ -51,6 +51,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "computed_at": series.computed_at,
         "charts": [draw(page) for draw in _CHARTS],
         "is_empty": not series.total.by,
+        "behind": counting_is_behind(),
     }
     return render(request, "insights/insights.html", context)
 

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from console import demo, queries
 from console.access import Permission, allowed, needs
-from console.pages.figures import capped, count, instant
+from console.pages.figures import capped, count, counting_is_behind, instant
 from console.pages.hour import hour
 from console.pages.overview_words import STUCK_WORDS, ActWords, act_words
 from console.pages.review_words import ask
@@ -139,6 +139,7 @@ def _parts(request: HttpRequest) -> dict[str, Any]:
         "hour": hour() if may["metrics"] else None,
         "crew": _crew() if may["workers"] else None,
         "acts": _acts(),
+        "behind": counting_is_behind(),
     }
 
 

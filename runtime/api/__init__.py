@@ -9,7 +9,7 @@ from runtime.api.acting import cancel, decide, pause, resume, retry
 from runtime.api.charting import Counts, Series, series, stuck_tasks
 from runtime.api.crew import NotInTheseHands, UnknownWorker, drain, force_release
 from runtime.api.describing import AgentDescription, ToolDescription, agent, agents
-from runtime.api.measuring import Measure, backlogs, measure
+from runtime.api.measuring import Measure, backlogs, measure, sweep_age_s
 from runtime.api.operating import (
     Broker,
     BrokerStand,
@@ -152,6 +152,7 @@ __all__ = [
     "step_results",
     "stuck_tasks",
     "submit",
+    "sweep_age_s",
     "task",
     "tasks",
     "tool",

@@ -22,6 +22,23 @@ _OUTCOMES: Final = {
     State.TERMINATED_FAILED.value: "failed",
     State.TERMINATED_ABORTED.value: "aborted",
 }
+_HISTOGRAMS: Final = (
+    (
+        "task_duration",
+        "signalbox_task_duration_seconds",
+        "From a task's creation to its end, waits for people included.",
+    ),
+    (
+        "queue_wait",
+        "signalbox_queue_wait_seconds",
+        "From a task's creation to its first step, of tasks that have ended.",
+    ),
+    (
+        "review_wait",
+        "signalbox_review_wait_seconds",
+        "From the opening of a review item to a person's decision.",
+    ),
+)
 _CAPPED: Final = f"counted up to {CAP}"
 
 
@@ -55,8 +72,15 @@ def measure() -> list[Measure]:
         *_living(),
         *_waiting(),
         *_processes(totals["worker_ended"]),
+        _counter(
+            "signalbox_tasks_submitted_total",
+            "Tasks that were submitted.",
+            totals["task_submitted"],
+            ("agent",),
+        ),
         *_ended(totals["task_ended"]),
-        _durations(totals["task_duration"]),
+        *(_histogram(name, said, totals[kind]) for kind, name, said in _HISTOGRAMS),
+        *_reviews(totals["review_opened"], totals["review_closed"]),
         *_calls(totals["tool_call"], totals["tool_retry"]),
         _counter(
             "signalbox_fence_refusals_total",
@@ -70,6 +94,11 @@ def measure() -> list[Measure]:
 def backlogs() -> list[Backlog]:
     """List what waits in each queue and who serves it; bounded, for pages that ask often."""
     return measures.backlogs()
+
+
+def sweep_age_s() -> float | None:
+    """Tell how many seconds ago a sweep gave its last sign of life; None if there never was one."""
+    return pulse.age_s(pulse.SWEEP)
 
 
 def _living() -> Iterator[Measure]:
@@ -134,7 +163,7 @@ def _processes(gone: list[Total]) -> Iterator[Measure]:
         gone,
         ("cause",),
     )
-    age_s = pulse.age_s(pulse.SWEEP)
+    age_s = sweep_age_s()
     yield _gauge(
         "signalbox_sweep_age_seconds",
         "Seconds since the sweep's last sign of life; absent if there never was one.",
@@ -162,7 +191,22 @@ def _with_outcome(total: Total) -> Total:
     return Total(total.namespace, total.kind, label, total.count, total.sum, total.age_s)
 
 
-def _durations(classes: list[Total]) -> Measure:
+def _reviews(opened: list[Total], closed: list[Total]) -> Iterator[Measure]:
+    yield _counter(
+        "signalbox_reviews_opened_total",
+        "Review items that were opened.",
+        opened,
+        ("agent", "kind"),
+    )
+    yield _counter(
+        "signalbox_reviews_closed_total",
+        "Review items that were settled: decided and carried out, or withdrawn.",
+        closed,
+        ("agent", "decision"),
+    )
+
+
+def _histogram(name: str, said: str, classes: list[Total]) -> Measure:
     """Make a histogram of the counts of each class; Prometheus wants them heaped up."""
     by_agent: dict[tuple[str, str], dict[float, Total]] = defaultdict(dict)
     for total in classes:
@@ -179,8 +223,7 @@ def _durations(classes: list[Total]) -> Measure:
         samples.append(("_bucket", (*labels, ("le", "+Inf")), whole))
         samples.append(("_sum", labels, sum(total.sum for total in counts.values())))
         samples.append(("_count", labels, whole))
-    said = "From a task's creation to its end, waits for people included."
-    return Measure("signalbox_task_duration_seconds", "histogram", said, tuple(samples))
+    return Measure(name, "histogram", said, tuple(samples))
 
 
 def _calls(calls: list[Total], retries: list[Total]) -> Iterator[Measure]:

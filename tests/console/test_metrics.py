@@ -142,6 +142,10 @@ def test_living_and_ended_tasks_are_told_apart(scrape: Callable[[], Samples]) ->
 
     assert (living("initialized"), living("waiting_human"), living("planning")) == (1, 1, 1)
     assert (ended("succeeded"), ended("aborted"), ended("failed")) == (1, 1, None)
+    here = {"namespace": "default", "agent": clerk.NAME}
+    assert sample(found, "signalbox_tasks_submitted_total", **here) == 5
+    assert sample(found, "signalbox_reviews_opened_total", **here, kind="question") == 1
+    assert sample(found, "signalbox_queue_wait_seconds_count", **here) == 1
     age = sample(found, "signalbox_task_last_ended_age_seconds", namespace="default")
     assert age is not None
     assert age < 60

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console.access import Role
 from console.pages.insight_page import RANGES
-from runtime.store import counting
+from runtime.store import counting, pulse
 from runtime.store.session import execute
 from tests.agents_for_tests.clerk import NAME
 from tests.agents_for_tests.hand import Hand
@@ -120,6 +120,17 @@ def test_items_that_wait_now_are_told_with_their_age(
     execute("UPDATE runtime_review SET opened_at = opened_at - interval '10 min'")
 
     assert "2 opened, 0 decided. 2 wait now, half of them for more than 10 min" in text(operator)
+
+
+def test_numbers_that_nobody_counts_any_more_say_so(operator: Client) -> None:
+    assert "No sweep has run yet" in text(operator)
+
+    pulse.beat(pulse.SWEEP)
+    assert 'role="alert"' not in text(operator)
+
+    execute("UPDATE runtime_pulse SET at = at - interval '4 min'")
+    assert "No sweep has counted for 4 min" in text(operator)
+    assert "No sweep has counted for 4 min" in text(operator, "/")
 
 
 def test_hostile_names_are_shown_as_text(operator: Client, submitted: Submit) -> None:
