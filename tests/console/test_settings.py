@@ -44,6 +44,7 @@ def _refusal(name: str, value: str, tmp_path: Path) -> "subprocess.CompletedProc
         ("CSRF_TRUSTED_ORIGINS", "signalbox.example"),
         ("TIME_ZONE", "Mars/Olympus"),
         ("LANGUAGE", "klingon"),
+        ("SIGNALBOX_TRACE_URL", "https://traces.example/trace"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence(
@@ -55,6 +56,14 @@ def test_a_wrong_value_stops_the_start_with_one_sentence(
     assert len(done.stderr.splitlines()) == 1
     assert name in done.stderr
     assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "value", ["traces.example/{trace_id}", "https://x/{trace_id}/{other}", "https://x/{{trace_id}}"]
+)
+def test_where_traces_are_shown_is_an_address_with_one_placeholder(value: str) -> None:
+    with pytest.raises(env.SettingRefused):
+        env.Environment({"TRACES": value}).pattern("TRACES", "trace_id")
 
 
 def test_a_console_open_to_the_outside_needs_a_secret_key(tmp_path: Path) -> None:
