@@ -27,7 +27,7 @@ class ShopIsClosed(api.SignalboxError):
 
     def __str__(self) -> str:
         """Say what to do."""
-        return "The demo's shop does not answer: `uv run manage.py up` keeps one open."
+        return "The demo’s shop does not answer; uv run manage.py up keeps one open."
 
 
 def is_open() -> bool:
