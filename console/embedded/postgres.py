@@ -156,9 +156,17 @@ class Postgres:
         command: list[str | Path] = [self.programs / "initdb", "-D", made, "-U", ROLE]
         command += ["--auth=trust", "-E", "UTF8"]
         command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        done = subprocess.run(
-            command, capture_output=True, check=False, text=True, **processes.run_as(maker)
-        )
+        # By this the index of words knows letters beyond ASCII; not every system has it.
+        for ctype in (["--lc-ctype=C.UTF-8"], []):
+            done = subprocess.run(
+                command + ctype,
+                capture_output=True,
+                check=False,
+                text=True,
+                **processes.run_as(maker),
+            )
+            if not done.returncode:
+                break
         if done.returncode:
             with processes.open_log(self.log) as log:
                 log.write(done.stdout.encode() + done.stderr.encode())

@@ -192,7 +192,8 @@ def _text(value: str) -> str:
 
 
 def _checked_q(q: str, errors: dict[str, str]) -> str:
-    if q and len(q) < SHORTEST:
+    # Two characters are a word in scripts without an alphabet.
+    if q and len(q) < (SHORTEST if q.isascii() else 2):
         errors["q"] = _("Type at least three characters.")
         return ""
     return q

@@ -46,7 +46,7 @@ class Hits:
 
 
 def look_up(q: str) -> Hits:
-    """Look for what somebody typed; must hold: it is at least `SHORTEST` characters."""
+    """Look for what somebody typed; must hold: it is not too short."""
     named = _named(q)
     found = list(_by_words(q).values_list("task_id", flat=True)[: FEW + 1])
     is_common = len(found) > FEW

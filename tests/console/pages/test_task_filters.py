@@ -66,6 +66,7 @@ def test_a_day_as_the_end_is_the_whole_day() -> None:
     ("query", "field"),
     [
         ("q=ab", "q"),
+        ("q=退", "q"),
         ("since=soon", "since"),
         ("until=never", "until"),
         ("since=1h&until=2h", "until"),
@@ -144,12 +145,13 @@ def test_a_reason_that_nothing_has_shows_nothing(
 def test_the_search_finds_ids_beginnings_operations_external_ids_and_words_of_result(
     operator: Client, submitted: Submit
 ) -> None:
-    task_id, other = submitted(title="The blue one"), submitted()
+    task_id, other = submitted(title="The blue one 茶壶碎了"), submitted()
     Hand(task_id).start().begin("pay").succeed().finish("refunded twice over")
     Operation.objects.filter(task_id=task_id).update(external_id="re_99")
     operation = Operation.objects.get(task_id=task_id).pk
 
-    for text in (str(task_id), str(task_id).upper(), operation, "re_99", "BLUE", "twice ov"):
+    words = ("BLUE", "twice ov", "茶壶")
+    for text in (str(task_id), str(task_id).upper(), operation, "re_99", *words):
         assert shown(operator.get("/tasks/", {"q": text})) == [task_id], text
     assert shown(operator.get("/tasks/", {"q": str(task_id)[:8]})) == [other, task_id]
     assert shown(operator.get("/tasks/", {"q": "100%_\\"})) == []
