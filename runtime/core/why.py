@@ -187,8 +187,10 @@ def _asks(facts: Facts) -> Said:
             decision=asked.decision,
             span=_span(facts.now, asked.decided_at or asked.at),
         )
-    about = _tidy(asked.question or asked.why)
-    asks = _ASKS[about.endswith(("?", "!"))]
+    text = _tidy(asked.question or asked.why)
+    asks = _ASKS[text.endswith(("?", "!"))]
+    # What the runtime recorded may be worded anew; what the agent asked may not.
+    about = text if asked.question else Said("{why}", {"why": text})
     wanted = _KINDS.get(asked.kind) or say("decide on it ({kind})", kind=asked.kind)
     return asks.filled(span=_span(facts.now, asked.at), wanted=wanted, about=about)
 
