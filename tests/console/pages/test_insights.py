@@ -87,10 +87,15 @@ def test_a_number_leads_to_the_list_of_exactly_the_tasks_it_counts(
 
     page = text(operator, "/insights/?range=1h")
 
-    asked = [
-        parse_qs(urlsplit(address.replace("&amp;", "&")).query)
-        for address in re.findall(r'href="(/tasks/\?[^"]+)"', page)
-    ]
+    found = {
+        address.replace("&amp;", "&"): number
+        for address, number in re.findall(r'href="(/tasks/\?[^"]+)">([^<]+)</a>', page)
+    }
+    assert found
+    for address, number in found.items():
+        shown = re.findall(rb'data-task="([^"]+)"', operator.get(address).content)
+        assert str(len(set(shown))) == number, address
+    asked = [parse_qs(urlsplit(address).query) for address in found]
     failed = [one for one in asked if one.get("state") == ["terminated_failed"]]
     assert failed
     assert all(one["time"] == ["ended"] and one["since"] < one["until"] for one in failed)
