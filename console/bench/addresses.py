@@ -12,7 +12,8 @@ from console.pages.words import FAMILIES
 #: Routes that show no page: they answer programs, take forms or hand out files.
 NO_PAGES: Final = frozenset({
     "healthz", "readyz", "metrics", "home", "signed_in", "signin_link", "review_decide",
-    "task_bulk", "task_bulk_run",
+    "task_bulk", "task_bulk_run", "task_export", "event_raw", "artifact_raw", "start_demo",
+    "end_session", "end_sessions",
 })  # fmt: skip
 #: Routes that want to be asked for something.
 NOT_BARE: Final = frozenset({"task_news"})
@@ -38,7 +39,13 @@ FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "task_rows": ("?id={done}&id={failed}&id={asking}",),
     "task_news": ("?newest={middle}", "?newest={middle}&state=done"),
-    "task": ("?lens=events", "?lens=json"),
+    "task": (
+        "?lens=events",
+        "?lens=json",
+        "?show=failures",
+        *(f"?tab={name}" for name in ("calls", "effects", "checkpoint", "manifest", "lease")),
+        *(f"?tab={name}" for name in ("artifacts", "reviews")),
+    ),
     "task_parts": ("?after=0",),
 }
 #: The kinds of task whose page is asked.
