@@ -93,6 +93,7 @@ def addresses(asked: Callable[[str], tuple[UUID, UUID]]) -> dict[str, str]:
         "handle": str(uuid4()),
         "run_id": str(uuid4()),
         "worker_id": str(uuid4()),
+        "which": str(uuid4()),
         "name": "pause",
         "token": "none",
     }
