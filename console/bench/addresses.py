@@ -11,9 +11,9 @@ from console.pages.words import FAMILIES
 
 #: Routes that show no page: they answer programs, take forms or hand out files.
 NO_PAGES: Final = frozenset({
-    "healthz", "readyz", "metrics", "home", "signed_in", "signin_link", "review_decide",
-    "task_bulk", "task_bulk_run", "task_export", "event_raw", "artifact_raw", "start_demo",
-    "end_session", "end_sessions",
+    "healthz", "readyz", "metrics", "signed_in", "signin_link", "review_decide", "task_bulk",
+    "task_bulk_run", "task_export", "event_raw", "artifact_raw", "start_demo", "end_session",
+    "end_sessions",
 })  # fmt: skip
 #: Routes that want to be asked for something.
 NOT_BARE: Final = frozenset({"task_news"})
@@ -42,11 +42,13 @@ FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "task": (
         "?lens=events",
         "?lens=json",
+        "?order=desc",
         "?show=failures",
         *(f"?tab={name}" for name in ("calls", "effects", "checkpoint", "manifest", "lease")),
         *(f"?tab={name}" for name in ("artifacts", "reviews")),
     ),
-    "task_parts": ("?after=0",),
+    "task_parts": ("?since=1&grows=1", "?tab=calls"),
+    "insights": ("?range=1h", "?range=7d", "?range=24h&agent={agent}"),
 }
 #: The kinds of task whose page is asked.
 KINDS: Final = ("done", "failed", "asking", "retrying", "writing", "long")
