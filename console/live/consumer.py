@@ -118,7 +118,9 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc] # it carri
             await self._some.wait()
             self._some.clear()
             news, self._news = self._news, {}
-            await self.send_json({"type": "news", **news, "now": reader().now(), "mark": mark()})
+            # Each says whether hints arrive: a sign of life alone is no sign of that.
+            stands = {"now": reader().now(), "mark": mark(), "away": reader().is_away}
+            await self.send_json({"type": "news", **news, **stands})
 
     async def _check(self) -> None:
         """Look now and then whether the person may still be here: sessions end by time, too."""

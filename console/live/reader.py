@@ -80,7 +80,7 @@ class Reader:
             self._heard_s = _clock_s()
             work = (self._listen, self._forward, self._beat, self._look)
             self._tasks = [asyncio.create_task(self._keep(one)) for one in work]
-        socket.tell(away=self.is_away, reviews=self._reviews)
+        socket.tell(reviews=self._reviews)
 
     def leave(self, socket: Socket) -> None:
         """Serve it no longer; the last one ends the reading."""
@@ -173,7 +173,7 @@ class Reader:
             return
         self.is_away = away
         for socket in list(self.sockets):
-            socket.tell(away=away)
+            socket.tell()
         self._look_now.set()
 
     def _say_reviews(self, number: int) -> None:

@@ -11,9 +11,12 @@ _ALIKE = ("state=", "since=", "waits=", "sort=", "q=", "parts/", "rows/", "news/
 _WIDER = """() => {
     const most = document.documentElement.clientWidth;
     if (document.documentElement.scrollWidth <= most) return [];
+    const scrolls = (one) => one !== document.documentElement && one !== document.body
+        && getComputedStyle(one).overflowX !== "visible";
+    const kept = (one) => one && (scrolls(one) || kept(one.parentElement));
     return [...document.body.querySelectorAll("*")]
         .filter((one) => one.getBoundingClientRect().right > most + 1)
-        .filter((one) => !one.closest(".scroll-x"))
+        .filter((one) => getComputedStyle(one).position === "absolute" || !kept(one))
         .slice(0, 3)
         .map((one) => one.outerHTML.slice(0, 160));
 }"""

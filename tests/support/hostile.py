@@ -53,9 +53,7 @@ def fill(text: str) -> Samples:
     Hand(ids["retrying"]).start().begin(tool=short).fail(text)
     Hand(ids["writing"]).start().begin(tool=short, effect=Effect.ONCE).do(c.Doubted(text))
     api.pause(ids["retrying"], reason=text[:1000], by=f"human:{short}")
-    leases.register(
-        Incarnation(uuid4(), short, 4711, "worker", [short], 2, short), lease_s=600
-    )
+    leases.register(Incarnation(uuid4(), short, 4711, "worker", [short], 2, short), lease_s=600)
     review = str(api.task(ids["asking"]).review_id)
     found = {kind: str(task_id) for kind, task_id in ids.items()}
     return found | {"review": review, "middle": found["done"], "agent": NAME}
