@@ -159,7 +159,7 @@ class Postgres:
         # By this the index of words knows letters beyond ASCII; not every system has it.
         for ctype in (["--lc-ctype=C.UTF-8"], []):
             done = subprocess.run(
-                command + ctype,
+                [*command, *ctype],
                 capture_output=True,
                 check=False,
                 text=True,

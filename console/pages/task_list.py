@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console import queries
+from console import demo, queries
 from console.access import Permission, allowed, needs
 from console.guard import is_fragment
 from console.pages import task_columns, task_filters, task_views
@@ -155,7 +155,9 @@ def _context(request: HttpRequest, asked: Asked, page: TaskPage | None) -> dict[
 
 def _around(request: HttpRequest, asked: Asked) -> dict[str, Any]:
     counted = queries.counts()
+    is_first = not any(counted.values())
     return {
+        "offers_demo": is_first and demo.is_offered(request),
         "chips": _chips(asked.given.get("state", ""), counted),
         "total": Count(sum(counted.values())),
         "agents": queries.agents(),

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from console import queries
 from console.pages import task_list
 from console.pages.words import FAMILIES, FAMILY_OF
-from console.queries import BadCursor, Filter, counting
+from console.queries import BadCursor, Filter, Sort, Waits, counting
 from runtime import api
 from runtime.core.states import State
 from tests.agents_for_tests.hand import Hand
@@ -179,3 +179,38 @@ def test_a_failed_task_needs_attention_for_a_day(submitted: Submit, operator: Cl
     # Somebody ended it on purpose: that needs nobody's attention.
     assert aborted not in _shown(operator.get("/tasks/"))
     assert _shown(operator.get("/tasks/?state=ended")) == [aborted]
+
+
+def test_a_new_installation_offers_to_see_tasks_move(operator: Client) -> None:
+    page = operator.get("/tasks/").content.decode()
+
+    assert "No task yet" in page
+    assert ('action="/overview/demo/"' in page) is not ("manage.py up" in page)
+    assert "data-bulk-bar" not in page
+
+
+@pytest.mark.parametrize(
+    ("index", "query"),
+    [
+        ("task_words", Filter(q="blue")),
+        ("task_ended", Filter(sort=Sort.ENDED)),
+        ("task_held", Filter(waits=Waits.PAUSED)),
+        ("task_parked", Filter(waits=Waits.RETRY)),
+        ("task_agent", Filter(agent="clerk", is_everything=True)),
+    ],
+)
+def test_an_index_serves_each_way_to_narrow_a_list(
+    index: str, query: Filter, submitted: Submit
+) -> None:
+    """With few rows a scan is cheaper, so scans are priced out; no index, no plan."""
+    submitted()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        with CaptureQueriesContext(connection) as asked:
+            queries.TaskList(query, queries.database_now()).page("", 10)
+        plans = []
+        for one in asked.captured_queries:
+            cursor.execute(f"EXPLAIN {one['sql']}")
+            plans += [row[0] for row in cursor.fetchall()]
+
+    assert any(f" {index} " in line for line in plans), "\n".join(plans)

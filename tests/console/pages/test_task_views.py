@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -10,13 +11,14 @@ from django.test import Client
 
 from console.access import Role
 from console.models import AuditEntry, Preferences, SavedView
-from console.pages import task_columns, task_views
+from console.pages import keys, task_columns, task_views
 from tests.agents_for_tests.hand import Hand
 from tests.support.pages import shown
 
 type Submit = Callable[..., UUID]
 type AsRole = Callable[[Role | None], Client]
 
+JS = Path(__file__).resolve().parents[3] / "console" / "static" / "console" / "js"
 SAVE = "/tasks/views/new/"
 
 
@@ -187,3 +189,20 @@ def test_the_columns_that_are_shown_are_ticked(operator: Client) -> None:
     ticked = re.findall(r'value="(\w+)" checked', asked)
     assert ticked == ["epoch"]
     assert "<html" not in asked
+
+
+def test_every_key_that_a_script_hears_is_listed_and_the_other_way_round(operator: Client) -> None:
+    scripts = {name: (JS / name).read_text() for name in ("keys.js", "task-keys.js")}
+    places = re.search(r"PLACES = \{(.*?)\}", scripts["keys.js"], re.DOTALL)
+    rows = re.search(r"onKey\(element, \{(.*?)\n  \}\)", scripts["task-keys.js"], re.DOTALL)
+    assert places is not None
+    assert rows is not None
+    heard: set[tuple[str, ...]] = {("g", key) for key in re.findall(r'(\w): "/', places[1])}
+    heard |= {(key,) for key in re.findall(r'^ +"?([\w.])"?: \(', rows[1], re.MULTILINE)}
+    heard |= {(key,) for key in re.findall(r'event\.key === "([/?])"', scripts["keys.js"])}
+
+    listed = {key.keys for key in (*keys.EVERYWHERE, *keys.IN_LISTS)}
+
+    assert listed - {("Enter",), ("Esc",)} == heard
+    told = operator.get("/keys/").content.decode()
+    assert told.count("<kbd>") == sum(len(one) for one in listed)
