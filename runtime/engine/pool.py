@@ -108,6 +108,7 @@ class Pool:
         self._queue = RunQueue(clock)
         #: How long code took the last times, by its name.
         self._took_s: dict[str, float] = {}
+        self._pace_s = 1.0
         self._current: dict[int, Ticket] = {}
         self._slots: dict[int, int] = {}
         self._async: set[Ticket] = set()
@@ -138,6 +139,11 @@ class Pool:
     def backlog(self) -> int:
         """Runs that wait for a thread."""
         return self._queue.backlog
+
+    @property
+    def is_brisk(self) -> bool:
+        """Whether code takes so little time that one thread can take turns with many runs."""
+        return self._pace_s < _SLOW_S
 
     def stop(self, timeout_s: float) -> None:
         """End the threads once they have nothing to do; hung ones are left behind."""
@@ -254,6 +260,7 @@ class Pool:
         self._recorder.leave(slot)
         took_s = self._clock.boottime_s() - started_s
         self._took_s[name] = (took_s + self._took_s.get(name, took_s)) / 2
+        self._pace_s += (took_s - self._pace_s) / 16
         if not ticket.take():
             raise _Abandoned
         self._current.pop(me, None)

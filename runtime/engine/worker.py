@@ -28,6 +28,7 @@ from runtime.engine.ports import CrashPoint, Ports
 from runtime.engine.progress import ProgressKeeper
 from runtime.engine.recorder import Recorder
 from runtime.engine.requests import Steps
+from runtime.engine.runqueue import MOST_TOGETHER
 from runtime.store import claims, journal, leases
 from runtime.store.claims import Claimed
 from runtime.store.session import AGAIN, LOST, forget_connection, patiently
@@ -201,7 +202,12 @@ class Worker:
 
     def _room(self) -> int:
         free = self.options.slots - len(self._held)
-        return min(free, max(2 * self.options.threads, 32) - self._pool.backlog)
+        # Small steps are written together, so more of them are wanted. Tasks whose code takes its
+        # time would wait for a thread of ours while another worker has nothing to do.
+        wanted = 2 * self.options.threads
+        if self._pool.is_brisk:
+            wanted = max(wanted, 2 * MOST_TOGETHER)
+        return min(free, wanted - self._pool.backlog)
 
     def _claim(self, room: int) -> list[Claimed]:
         self.ports.crash(CrashPoint.BEFORE_CLAIM)
