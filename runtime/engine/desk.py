@@ -35,6 +35,7 @@ from runtime.store.claims import SUSPECT_DEATHS, Claimed
 from runtime.store.inbox import Letter
 from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
 from runtime.store.session import AGAIN, LOST, forget_connection
+from runtime.store.tasks import spec_of
 
 _LOG = logging.getLogger("runtime.desk")
 _SHOWN_STEPS = 20
@@ -454,7 +455,7 @@ def _desk(
     verified: bool,
 ) -> Desk:
     books = ports.books
-    spec = books.spec(claimed.id)
+    spec = books.spec(claimed.id) if claimed.asked is None else spec_of(claimed.asked)
     # Most claims are of fresh tasks: what cannot be there yet is not asked for.
     rows = books.results(claimed.id) if at.done else []
     chain = rows[-1].chain if rows else ""

@@ -129,7 +129,8 @@ class Pool:
 
     def put(self, run: Run, outcome: Outcome = None) -> None:
         """Have a run go on as soon as a thread is free."""
-        self._queue.put(run, outcome)
+        # A thread of ours looks at the queue itself before it does anything else.
+        self._queue.put(run, outcome, wakes=threading.get_ident() not in self._slots)
 
     def nudge(self) -> None:
         """Wake one thread to look for work."""
@@ -181,6 +182,7 @@ class Pool:
             self._spawn()
         finally:
             self._current.pop(threading.get_ident(), None)
+            self._slots.pop(threading.get_ident(), None)
             connection.close()
 
     def _turn(self) -> bool:

@@ -100,11 +100,12 @@ class RunQueue:
 
     # --- from anywhere ---------------------------------------------------------------------------
 
-    def put(self, run: Run, outcome: Outcome) -> None:
-        """Have a run go on as soon as a thread is free."""
+    def put(self, run: Run, outcome: Outcome, *, wakes: bool = True) -> None:
+        """Have a run go on as soon as a thread is free; ``wakes`` one if need be."""
         with self._lock:
             self._ready.append(GoOn(run, outcome))
-            self._wake()
+            if wakes:
+                self._wake()
 
     def look(self) -> None:
         """Have a thread look for more work once nothing else is to be done."""

@@ -34,6 +34,8 @@ class Claimed:
     held: bool
     deaths: int
     owner: UUID
+    asked: Sequence[str] | None = None
+    """Input, its codec, pinned manifest, its codec: read with a claim by rank, which goes on."""
 
     @property
     def holder(self) -> Holder:

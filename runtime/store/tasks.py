@@ -1,7 +1,7 @@
 """Creating tasks and reading what a worker needs to take one further."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -201,7 +201,12 @@ def load_spec(task_id: UUID) -> Spec:
         "WHERE s.task_id = %s",
         (task_id,),
     )
-    given, codec, body, body_codec = rows[0]
+    return spec_of(rows[0])
+
+
+def spec_of(row: Sequence[str]) -> Spec:
+    """Read input, its codec, pinned manifest and its codec, as a claim brings them along."""
+    given, codec, body, body_codec = row
     return Spec(decode(given, codec), body, body_codec)
 
 

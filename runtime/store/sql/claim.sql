@@ -34,4 +34,10 @@ SET owner = %(owner)s,
 FROM picked
 WHERE t.id = picked.id
 RETURNING t.id, t.namespace, t.agent, t.queue, t.version, t.situation, t.checkpoint,
-          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths, t.owner
+          t.checkpoint_sum, t.epoch, t.attention, t.attended, t.held, t.deaths, t.owner,
+          -- A subquery and no join: it is a look by primary key for each task, whatever the planner
+          -- thinks of the limit.
+          (SELECT ARRAY[s.input, s.codec, m.body, m.codec]
+           FROM runtime_taskspec s
+           JOIN runtime_manifest m ON m.namespace = s.namespace AND m.digest = s.manifest_digest
+           WHERE s.task_id = t.id)
