@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.pages.event_words import TOO_LONG, standing
+from console.pages.recorded import recorded
 from console.pages.words import span
 from console.queries import EffectLine, Holding, LeaseView
 from runtime.api import EventView, TaskDetail, Verdict
@@ -75,11 +76,13 @@ def _where(case: Case) -> Finding:
         said = [_("Time-out: its deadline passed before it reached its goal."), *_tool(failed)]
         return Finding(title, "stop", tuple(said), failed.seq if failed else None)
     if limit is not None:
-        return Finding(title, "stop", (_("A limit: %(why)s.") % {"why": reason},), limit.seq)
+        return Finding(
+            title, "stop", (_("A limit: %(why)s.") % {"why": recorded(reason)},), limit.seq
+        )
     if failed is not None:
-        lines = (*_tool(failed), _("Its planner then gave up: %(why)s") % {"why": reason})
+        lines = (*_tool(failed), _("Its planner then gave up: %(why)s") % {"why": recorded(reason)})
         return Finding(title, "stop", lines, failed.seq)
-    said = [_("In its planner, which gave up: %(why)s") % {"why": reason}]
+    said = [_("In its planner, which gave up: %(why)s") % {"why": recorded(reason)}]
     if rejected is not None:
         why = str(rejected.payload.get("why", ""))[:TOO_LONG]
         said.append(_("Before that a plan was rejected: %(why)s") % {"why": why})
@@ -106,7 +109,7 @@ def _tool(event: EventView | None) -> Iterator[str]:
     payload = event.payload
     told = {
         "tool": payload.get("tool", "?"),
-        "error": payload.get("error") or payload.get("why", ""),
+        "error": payload.get("error") or recorded(str(payload.get("why", ""))),
         "message": str(payload.get("message", ""))[:TOO_LONG],
         "attempt": payload.get("attempt", "?"),
         "of": payload.get("of", "?"),

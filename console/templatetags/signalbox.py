@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from console.access import Permission
 from console.middleware import preferences
 from console.pages import event_words, payloads, text, times, words
+from console.pages.recorded import recorded as reworded
 from console.pages.rights import PERMISSION_WORDS
 from runtime.core import payload_views
 from runtime.core.ledger_words import Word
@@ -128,6 +129,12 @@ def state_word(state: str) -> str:
 def human_size(size: int) -> str:
     """Say how many bytes."""
     return payload_views.human_size(int(size))
+
+
+@register.filter
+def recorded(value: str | None) -> str:
+    """Give what the runtime recorded in the reader's language, where it is known."""
+    return reworded(value or "")
 
 
 @register.filter
