@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console import audit
@@ -92,6 +93,8 @@ def _parts(request: HttpRequest, facts: Facts) -> dict[str, Any]:
     paused = task.held and task.state not in TERMINAL
     return {
         "task": task,
+        # What stands below it is written hundreds of times on a page; looked up once.
+        "here": reverse("task", args=[task.id]),
         "facts": facts,
         "lamp": facts.lamp,
         "why": facts.why,
@@ -116,7 +119,9 @@ def _news(request: HttpRequest, facts: Facts, since: int) -> dict[str, Any]:
     start = max(shown_from, since - task_window.WINDOW)
     events = api.events(facts.task.id, after=start, limit=2 * task_window.WINDOW)
     fresh = max(facts.task.version - since, 0)
-    told: dict[str, Any] = {"fresh": fresh, "since": since}
+    # A burst comes in several parts; the page asks again until it has all of it.
+    upto = events[-1].seq if events and request.GET.get("lens") != "json" else facts.task.version
+    told: dict[str, Any] = {"fresh": fresh, "upto": upto}
     if request.GET.get("lens") == "events":
         return told | {"rows": [r for r in task_window.rows(events) if r.event.seq > since]}
     if request.GET.get("lens") == "json":

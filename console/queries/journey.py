@@ -103,7 +103,9 @@ class _Way:
         way.enter(now_in)
         if way.since > 1:
             # Where it came from is known, however far back it lies.
-            way.visits[State.INITIALIZED] = max(way.visits[State.INITIALIZED], 1)
+            for state in (State.INITIALIZED, State.PLANNING):
+                way.visits[state] = max(way.visits[state], 1)
+            way.legs.add((State.INITIALIZED, State.PLANNING))
         return Journey(
             recent=tuple(way.recent),
             visits=way.visits,

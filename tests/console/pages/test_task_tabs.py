@@ -260,6 +260,28 @@ def test_what_is_new_is_counted_where_the_page_does_not_grow(
     assert "Show them" not in there
 
 
+def test_a_burst_comes_in_parts_and_none_of_it_is_left_out(
+    operator: Client, submitted: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.pages.task_window.WINDOW", 2)
+    task_id = submitted()
+    hand = Hand(task_id).start()
+    for _ in range(7):
+        hand.read()
+    shown_items, since, rounds = set(), 2, 0
+    while since < api.task(task_id).version:
+        asked = {"since": str(since), "from": "0", "grows": "1"}
+        page = operator.get(f"/tasks/{task_id}/parts/", asked).content.decode()
+        shown_items |= {int(seq) for seq in re.findall(r'class="item [^"]*" id="item-(\d+)"', page)}
+        found = re.search(r'id="new-items" data-seq="(\d+)"( data-more)?', page)
+        assert found is not None
+        since, rounds = int(found[1]), rounds + 1
+        assert (found[2] is not None) == (since < 9)
+
+    assert shown_items == set(range(3, 10))
+    assert rounds > 1
+
+
 def test_the_whole_is_sent_as_lines_and_who_took_it_is_kept(
     operator: Client, submitted: Submit
 ) -> None:

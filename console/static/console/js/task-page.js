@@ -27,6 +27,7 @@ export function attachTask(element) {
       grow(document.getElementById("event-rows"), [...fetched.querySelectorAll("#new-events tr")]);
     }
     element.dataset.seq = String(Math.max(Number(element.dataset.seq), Number(news.dataset.seq)));
+    if (grows && "more" in news.dataset) refresh();
   });
 
   live.watch(element, { tasks: known, moved: refresh });
