@@ -166,7 +166,20 @@ def _wanted(
         priority=_priority(draft),
         not_before=_not_before(draft),
     )
-    return None if draft.is_wrong else wanted
+    if not draft.is_wrong:
+        return wanted
+    _check_input(form, draft, wanted)
+    return None
+
+
+def _check_input(form: tuple[Field, ...], draft: Draft, wanted: Wanted) -> None:
+    """Say what is wrong with the input as well: nobody likes to hear of one mistake at a time."""
+    if "input" in draft.errors or any(one.name in draft.errors for one in _flat(form)):
+        return
+    try:
+        api.get_agent(wanted.agent).check_input(wanted.input)
+    except InputRefused as refused:
+        _blame(form, draft, refused, "")
 
 
 def _input(form: tuple[Field, ...], draft: Draft) -> dict[str, Any]:

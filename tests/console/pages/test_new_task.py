@@ -55,6 +55,13 @@ def test_the_form_is_made_from_what_the_agent_takes(operator: Client) -> None:
     assert "No worker serves the queue" in page
 
 
+def test_all_mistakes_are_said_at_once(operator: Client) -> None:
+    answer = _post(operator, mode="json", input='{"order_id": 5}', priority="high")
+
+    assert 'id="input-error"' in answer.content.decode()
+    assert 'id="priority-error"' in answer.content.decode()
+
+
 def test_a_submitted_form_leads_to_its_task(operator: Client) -> None:
     answer = _post(
         operator,
