@@ -15,8 +15,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from console import actions, queries
-from console.actions import LEVERS
+from console.actions import LEVERS, Outcome
 from console.models import BulkItem, BulkRun
+from console.pages.words import STATE_WORDS
+from runtime.core.errors import NotAllowedNow, SituationMoved, UnknownTask
+from runtime.core.states import State
 
 MOST: Final = 500
 #: Above this, what cannot be taken back asks for the number to be typed.
@@ -120,4 +123,17 @@ def _outcome(request: HttpRequest, run: BulkRun, item: BulkItem) -> tuple[str, s
     outcome = actions.pull(request, lever, item.task_id, run.reason, item.situation)
     if outcome.is_done:
         return "done", ""
-    return ("skipped" if outcome.status == _CONFLICT else "refused"), outcome.said
+    return ("skipped" if outcome.status == _CONFLICT else "refused"), _said(outcome)
+
+
+def _said(outcome: Outcome) -> str:
+    """Say in few words why it was left alone: beside each name the whole sentence is too long."""
+    match outcome.error:
+        case SituationMoved():
+            return _("It has moved on since you selected it.")
+        case NotAllowedNow(state=state) if state in set(State):
+            return _("Not possible while it is “%(state)s”.") % {"state": STATE_WORDS[State(state)]}
+        case UnknownTask():
+            return _("There is no such task.")
+        case _:
+            return outcome.said

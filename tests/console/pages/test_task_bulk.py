@@ -75,7 +75,8 @@ def test_each_is_done_skipped_or_refused_with_an_entry_of_its_own(
     ]
     said = dict(BulkItem.objects.values_list("task_id", "said"))
     assert "paused already" in said[paused]
-    assert "terminated_success" in said[ended]
+    assert said[ended] == "Not possible while it is “success”."
+    assert said[unknown] == "There is no such task."
 
 
 @pytest.mark.parametrize("lever", ["resume", "retry"])

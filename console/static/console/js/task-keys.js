@@ -11,7 +11,6 @@ export function attachRowKeys(element) {
     const at = all.findIndex((link) => row?.contains(link));
     const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1)];
     next?.focus();
-    next?.closest("tr").scrollIntoView({ block: "nearest" });
   };
   const tell = (target, name, detail = {}) =>
     target?.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
@@ -21,7 +20,7 @@ export function attachRowKeys(element) {
     k: () => go(-1),
     x: () => tell(here(), "signalbox:select"),
     X: () => tell(here(), "signalbox:select", { range: true }),
-    a: () => element.closest("form")?.querySelector("[data-bulk-bar].is-on button")?.focus(),
+    a: () => element.closest("form")?.querySelector("[data-bulk-bar].is-on button")?.focus({ preventScroll: true }),
     u: () => tell(element, "signalbox:select-none"),
     ".": () => document.querySelector("#news a")?.click(),
   });
