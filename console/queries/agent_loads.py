@@ -45,6 +45,7 @@ class Load:
 
 
 # Each state is looked up by its index and no further than the cap; those in hand by their owners.
+# Without the order the planner reads the whole table to learn that a state has no task.
 _COUNTS: Final = """
 SELECT agent, state, count(*), bool_or(n >= %(most)s) FROM (
     SELECT t.agent, s.state, row_number() OVER (PARTITION BY s.state) AS n
@@ -52,6 +53,7 @@ SELECT agent, state, count(*), bool_or(n >= %(most)s) FROM (
     CROSS JOIN LATERAL (
         SELECT one.agent FROM runtime_task one
         WHERE one.namespace = %(namespace)s AND one.parked_as = s.state
+        ORDER BY one.id
         LIMIT %(most)s
     ) AS t
     UNION ALL
