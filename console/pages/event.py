@@ -20,11 +20,12 @@ from console.guard import is_fragment
 from console.pages import payloads
 from console.pages.spoken import refusal
 from console.pages.words import Lamp
+from console.pages.words import size as size_of
 from console.queries import events
 from console.queries.events import CallRow, EventRow, OfTask, Related, Text
 from runtime.core.errors import SignalboxError
 from runtime.core.events import EventType as E
-from runtime.core.payloads import ArtifactRef, decode, human_size
+from runtime.core.payloads import ArtifactRef, decode
 
 LAST: Final = 2**63 - 1
 MOST_ARTIFACTS: Final = 20
@@ -277,7 +278,7 @@ def _blocks(task: OfTask, found: EventRow, call: CallRow | None) -> list[Block]:
 
 
 def _block(task: OfTask, name: str, title: str, stored: Text) -> Block:
-    size = human_size(stored.size)
+    size = size_of(stored.size)
     if not stored.is_whole:
         note = _note(len(stored.text.encode()), size)
         return Block(name=name, title=title, text=stored.text, size=size, note=note)
@@ -295,7 +296,7 @@ def _block(task: OfTask, name: str, title: str, stored: Text) -> Block:
 
 
 def _note(shown: int, size: str) -> str:
-    return _("Showing %(shown)s of %(size)s.") % {"shown": human_size(shown), "size": size}
+    return _("Showing %(shown)s of %(size)s.") % {"shown": size_of(shown), "size": size}
 
 
 def _large(task: OfTask, value: Any) -> tuple[Large, ...]:

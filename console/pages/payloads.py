@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runtime.core.payload_views import human_size, summarise
+from django.utils.translation import gettext as _
+
+from console.pages.words import size
+from runtime.core.payload_views import summarise
 
 SHOWN_CHARS: Final = 64 * 1024
 _DEPTH: Final = 40
@@ -42,15 +45,16 @@ def shown(value: object, limit_chars: int | None = SHOWN_CHARS) -> Shown:
             if room < 0:
                 # One long text alone may be larger than all that is wanted.
                 text = "".join(parts)[:limit_chars]
-                return Shown(text, f"the first {human_size(limit_chars or 0)} are shown")
+                note = _("the first %(size)s are shown") % {"size": size(limit_chars or 0)}
+                return Shown(text, note)
     return Shown("".join(parts))
 
 
 def _cut(text: str, limit_chars: int | None) -> Shown:
     if limit_chars is None or len(text) <= limit_chars:
         return Shown(text)
-    note = f"{human_size(limit_chars)} of {human_size(len(text.encode()))} are shown"
-    return Shown(text[:limit_chars], note)
+    sizes = {"shown": size(limit_chars), "all": size(len(text.encode()))}
+    return Shown(text[:limit_chars], _("%(shown)s of %(all)s are shown") % sizes)
 
 
 def _write(value: Any, depth: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ TEMPLATES: Final = (
     gettext_noop("the tool is resting after repeated failures"),
     gettext_noop("the task ended before its outcome was known"),
     gettext_noop("it may have happened, and it must not happen twice: {failure}"),
+    gettext_noop("its deadline passed"),
     gettext_noop("it failed for good: {failure}"),
     gettext_noop("after {count} attempts nobody knows whether it happened: {failure}"),
     gettext_noop("{count} attempts failed: {failure}"),

@@ -11,6 +11,7 @@ from typing import Final
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 _KEPT_CONTROLS: Final = frozenset("\n\t")
 _EMOJI_JOINERS: Final = frozenset("\u200d\ufe0f")
@@ -51,10 +52,12 @@ def warnings(text: str) -> list[str]:
     found = []
     hidden = sorted({_code(c) for at, c in enumerate(text) if _is_hidden(text, at)})
     if hidden:
-        found.append(f"It holds characters that cannot be seen: {', '.join(hidden[:8])}.")
+        said = _("It holds characters that cannot be seen: %(codes)s.")
+        found.append(said % {"codes": ", ".join(hidden[:8])})
     words = [word for word in _WORD.findall(text) if _is_mixed(word)]
     if words:
-        found.append(f"Letters of two alphabets look alike in: {', '.join(words[:4])}.")
+        said = _("Letters of two alphabets look alike in: %(words)s.")
+        found.append(said % {"words": ", ".join(words[:4])})
     return found
 
 

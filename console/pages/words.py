@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from console.access import Role
+from runtime.core.payload_views import human_size
 from runtime.core.reviews import Decision, Kind
 from runtime.core.states import State
 
@@ -245,6 +246,14 @@ def age(now: datetime, then: datetime | None) -> str:
     if seconds >= _MINUTE_S:
         return _("%(minutes)s min") % {"minutes": seconds // _MINUTE_S}
     return _("%(number)s s") % {"number": seconds}
+
+
+def size(count: int) -> str:
+    """Say how many bytes: ``812 bytes``, ``12.0 MB``."""
+    return human_size(count) if count >= _UNITS_FROM else _("%(count)s bytes") % {"count": count}
+
+
+_UNITS_FROM: Final = 1000
 
 
 def short(text: str) -> str:

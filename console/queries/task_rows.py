@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Subquery
+from django.utils.translation import gettext as _
 
 from console.queries.base import NAMESPACE
 from runtime.core import checkpoint as cp
@@ -126,7 +127,7 @@ def _line(
     asked: Mapping[str, Any] | None,
 ) -> str:
     if at is None:
-        return "its checkpoint cannot be read"
+        return _("its checkpoint cannot be read")
     if state in TERMINAL:
         return str(row["ended"] or "")
     if asked is not None:

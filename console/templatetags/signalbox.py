@@ -13,7 +13,6 @@ from console.middleware import preferences
 from console.pages import event_words, payloads, text, times, words
 from console.pages.recorded import recorded as reworded
 from console.pages.rights import PERMISSION_WORDS
-from runtime.core import payload_views
 from runtime.core.ledger_words import Word
 from runtime.core.states import State
 
@@ -128,7 +127,7 @@ def state_word(state: str) -> str:
 @register.filter
 def human_size(size: int) -> str:
     """Say how many bytes."""
-    return payload_views.human_size(int(size))
+    return words.size(int(size))
 
 
 @register.filter
