@@ -8,10 +8,10 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render, resolve_url
+from django.shortcuts import redirect, render, resolve_url
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from console import bulk, queries
 from console.access import Permission, needs
@@ -60,16 +60,20 @@ class Reported:
 
 
 @needs(Permission.ACT_ON_TASKS)
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask whether it is really meant, naming how many and which; nothing is done yet."""
+    if request.method != "POST":
+        return redirect("tasks")
     return _ask(request, {}, 200)
 
 
 @needs(Permission.ACT_ON_TASKS)
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def run(request: HttpRequest) -> HttpResponse:
     """Do it, once however often the form is sent."""
+    if request.method != "POST":
+        return redirect("tasks")
     lever, chosen = _lever(request), bulk.read(request.POST.getlist("task"))
     errors = _errors(request, lever, chosen)
     try:

@@ -195,6 +195,8 @@ def test_nothing_and_too_much_are_said_before_anything_is_done(
     assert (nothing.status_code, much.status_code) == (422, 422)
     assert b"Select tasks first" in nothing.content
     assert b"at most 1 task" in much.content
+    assert operator.get("/tasks/bulk/").headers["Location"] == "/tasks/"
+    assert operator.get("/tasks/bulk/run/").headers["Location"] == "/tasks/"
     assert operator.post("/tasks/bulk/", {"lever": "explode", "task": chosen}).status_code == 404
 
 
