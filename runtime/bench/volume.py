@@ -33,7 +33,7 @@ SHARES: Final[Mapping[str, int]] = {
 _AROUND: Final = 3
 #: What a task that reached its goal has more than the average one.
 _MORE: Final = 1.1
-_PATIENCE_S: Final = 120.0
+_PATIENCE_S: Final = 600.0
 #: Tables whose rows belong to one task, with the instants that move into the past with it.
 _TABLES: Final[Mapping[str, str]] = {
     "runtime_task": "id",
