@@ -109,10 +109,18 @@ def test_an_address_becomes_djangos_settings() -> None:
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [("", "en"), ("de", "de"), ("de_DE:de:en", "de"), ("pt_BR.UTF-8", "pt-br"), ("C", "en")],
+    [
+        ("", "en"),
+        ("de", "de"),
+        ("de_DE:de:en", "de"),
+        ("pt_BR.UTF-8", "pt-br"),
+        ("C", "en"),
+        ("zh_CN.UTF-8", "zh-hans"),
+        ("zh_CN:zh", "zh-hans"),
+    ],
 )
 def test_a_language_is_understood_as_desktops_write_it(value: str, code: str) -> None:
-    known = {"en": "English", "de": "German", "pt-br": "Brazilian Portuguese"}
+    known = dict.fromkeys(("en", "de", "pt-br", "zh-hans"), "a language")
 
     assert env.Environment({"LANGUAGE": value}).language("LANGUAGE", known) == code
 
