@@ -19,25 +19,7 @@ from runtime.core.effects import Effect
 from runtime.core.states import State
 from runtime.models import Artifact, ArtifactRef, Refusal, Task
 from tests.agents_for_tests.hand import Hand
-
-type Submit = Callable[..., UUID]
-
-ANN: dict[str, Any] = {"reason": "go", "by": "human:ann"}
-
-
-def shown(client: Client, task_id: UUID, **asked: Any) -> str:
-    answer = client.get(f"/tasks/{task_id}/", asked)
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-def retried(submitted: Submit) -> UUID:
-    """A task whose write failed once and then succeeded."""
-    task_id = submitted()
-    hand = Hand(task_id).start().read().begin().fail("503 from the bank")
-    api.retry(task_id, **ANN)
-    hand.again().do(c.Begin()).succeed("paid")
-    return task_id
+from tests.support.task_pages import ANN, Submit, retried, shown
 
 
 def test_a_call_shows_intent_attempts_outcome_and_operation(
@@ -207,81 +189,6 @@ def test_what_undoes_a_write_stands_beside_it(
     assert "Nothing is undone by itself" in page
 
 
-@pytest.mark.parametrize("lens", ["steps", "events", "json"])
-def test_only_failures_are_shown_and_the_rest_is_counted(
-    lens: str, operator: Client, submitted: Submit
-) -> None:
-    fails, fine = retried(submitted), submitted()
-    Hand(fine).start().read()
-
-    some = shown(operator, fails, show="failures", lens=lens)
-    none = shown(operator, fine, show="failures", lens=lens)
-
-    assert "503 from the bank" in some
-    assert f"{api.task(fails).version - 1} other events are hidden." in some
-    assert "No failed events; 3 hidden." in none
-
-
-def test_the_order_is_in_the_address_and_the_newest_may_come_first(
-    operator: Client, submitted: Submit
-) -> None:
-    task_id = submitted()
-    Hand(task_id).start().read()
-
-    page = shown(operator, task_id, order="desc", lens="events")
-
-    assert re.findall(r'<tr id="event-(\d+)"', page) == ["3", "2", "1"]
-    assert "data-grows" not in page
-
-
-def test_a_call_and_its_result_lead_to_each_other(operator: Client, submitted: Submit) -> None:
-    task_id = submitted()
-    Hand(task_id).start().begin().succeed("paid")
-
-    page = shown(operator, task_id, lens="events")
-
-    assert 'href="#event-4">then: 4' in page
-    assert 'href="#event-3">call: 3' in page
-
-
-def test_what_is_new_is_counted_where_the_page_does_not_grow(
-    operator: Client, submitted: Submit
-) -> None:
-    task_id = submitted()
-    Hand(task_id).start().read().read()
-
-    away = operator.get(
-        f"/tasks/{task_id}/parts/", {"since": "2", "order": "desc"}
-    ).content.decode()
-    there = operator.get(f"/tasks/{task_id}/parts/", {"since": "2", "grows": "1"}).content.decode()
-
-    assert "2 new events</span> <a" in away
-    assert '<span class="visually-hidden">2 new events' in there
-    assert "Show them" not in there
-
-
-def test_a_burst_comes_in_parts_and_none_of_it_is_left_out(
-    operator: Client, submitted: Submit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("console.pages.task_window.WINDOW", 2)
-    task_id = submitted()
-    hand = Hand(task_id).start()
-    for _ in range(7):
-        hand.read()
-    shown_items, since, rounds = set(), 2, 0
-    while since < api.task(task_id).version:
-        asked = {"since": str(since), "from": "0", "grows": "1"}
-        page = operator.get(f"/tasks/{task_id}/parts/", asked).content.decode()
-        shown_items |= {int(seq) for seq in re.findall(r'class="item [^"]*" id="item-(\d+)"', page)}
-        found = re.search(r'id="new-items" data-seq="(\d+)"( data-more)?', page)
-        assert found is not None
-        since, rounds = int(found[1]), rounds + 1
-        assert (found[2] is not None) == (since < 9)
-
-    assert shown_items == set(range(3, 10))
-    assert rounds > 1
-
-
 def test_the_whole_is_sent_as_lines_and_who_took_it_is_kept(
     operator: Client, submitted: Submit
 ) -> None:
@@ -364,6 +271,31 @@ def test_the_dialog_foretells_and_tells_what_moved(operator: Client, submitted: 
     moved = re.findall(r"#(\d+)</a> (\w+) <span", answer.content.decode())
     assert moved == [(str(seen.version + 1), "resumed"), (str(seen.version + 2), "paused")]
     assert "my reason" in answer.content.decode()
+
+
+def test_what_others_wrote_is_text_on_every_tab_and_on_paper(
+    operator: Client, submitted: Submit
+) -> None:
+    hostile = "<script>alert(1)</script> \u202egnp {{7*7}} \x1b[31m <img src=x onerror=alert(1)>"
+    task_id = submitted(title=hostile, labels={"l": hostile[:50]}, key=hostile[:50])
+    hand = Hand(task_id).start().read(result={hostile: hostile}).begin().fail(hostile)
+    api.retry(task_id, reason=hostile, by="human:ann")
+    hand.again().do(c.Begin()).fail(hostile)
+    api.retry(task_id, reason=hostile, by="human:ann")
+    Refusal.objects.create(
+        task_id=task_id, worker_id=hand.worker, epoch=1, epoch_now=2, what=hostile
+    )
+    dialog = operator.get(f"/tasks/{task_id}/cancel/").content.decode()
+    hand.again().do(c.Begin()).doubt()
+    api.cancel(task_id, reason=hostile, by="human:ann")
+
+    tabs = ("timeline", "calls", "effects", "checkpoint", "manifest", "lease", "reviews")
+    pages = [dialog, *(shown(operator, task_id, tab=name) for name in tabs)]
+    pages += [shown(operator, task_id, lens="json"), shown(operator, task_id, show="failures")]
+    pages.append(operator.get(f"/tasks/{task_id}/paper/").content.decode())
+    for page in pages:
+        for bad in ("<script>alert", "<img src=x", "\u202e", "\x1b", ">49<"):
+            assert bad not in page
 
 
 def test_the_trace_can_be_copied_and_opened_where_a_system_is_named(
