@@ -19,7 +19,7 @@ class Told:
         self.offers: list[dict[UUID, int]] = []
         self.arrived = asyncio.Semaphore(0)
 
-    def offer(self, moves: Mapping[UUID, int], *, others: bool) -> None:
+    def offer(self, moves: Mapping[UUID, int], *, others: bool) -> None:  # noqa: ARG002 (the protocol's)
         self.offers.append(dict(moves))
         self.arrived.release()
 
