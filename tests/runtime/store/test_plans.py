@@ -52,7 +52,7 @@ INSERT INTO runtime_taskspec
     (task_id, namespace, title, labels, input, codec, manifest_digest, request_digest, created_by,
      search_text, key)
 SELECT t.id, s.namespace, s.title, s.labels, s.input, s.codec, s.manifest_digest, s.request_digest,
-       s.created_by, t.id::text, t.id::text
+       s.created_by, left(t.id::text, 4), t.id::text
 FROM runtime_task t, runtime_taskspec s WHERE t.id <> s.task_id;
 INSERT INTO runtime_event (task_id, seq, namespace, type, v, payload, codec, actor, at)
 SELECT t.id, 1, e.namespace, e.type, e.v, e.payload, e.codec, e.actor, e.at
