@@ -327,17 +327,17 @@ def _lines(plot: _Plot, rows: Sequence[Row]) -> Iterator[Mark]:
             None if value is None else (round(plot.x(at + 0.5), 1), plot.y(value))
             for at, value in enumerate(row.values)
         ]
-        settled = _path(points[:last])
+        settled = path_of(points[:last])
         before = points[last - 1] if last else None
         end = points[last] if points else None
-        still_open = _path([before, end]) if before and end else ""
+        still_open = path_of([before, end]) if before and end else ""
         yield Mark(row.kind, settled, still_open, tuple(_dots(points, last)))
 
 
-type _Point = tuple[float, float] | None
+type Point = tuple[float, float] | None
 
 
-def _path(points: Sequence[_Point]) -> str:
+def path_of(points: Sequence[Point]) -> str:
     """Join neighbours; a gap lifts the pen."""
     path, is_down = "", False
     for point in points:
@@ -347,7 +347,7 @@ def _path(points: Sequence[_Point]) -> str:
     return path
 
 
-def _dots(points: Sequence[_Point], last: int) -> Iterator[tuple[float, float, bool]]:
+def _dots(points: Sequence[Point], last: int) -> Iterator[tuple[float, float, bool]]:
     """Mark points that no line leads to or from, and the open one."""
     for at, point in enumerate(points):
         if point is None:
@@ -356,52 +356,3 @@ def _dots(points: Sequence[_Point], last: int) -> Iterator[tuple[float, float, b
         after = points[at + 1] if at < last else None
         if at == last or (before is None and after is None):
             yield (*point, at == last)
-
-
-# --- small ones ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Spark:
-    """A small drawing without axes: this hour, and the one before behind it."""
-
-    width: int
-    height: int
-    line: str
-    area: str
-    ghost: str
-    dot: tuple[float, float] | None
-
-
-def spark(now: Values, before: Values, *, width: int = 240, height: int = 44) -> Spark | None:
-    """Draw two rows over each other on one scale; None when neither holds anything.
-
-    Args:
-        now: The row that matters.
-        before: The one behind it.
-        width: Of the drawing.
-        height: Of the drawing.
-    """
-    known = [value for row in (now, before) for value in row if value is not None]
-    highest = max(known, default=0)
-    if highest <= 0:
-        return None
-
-    def points(row: Values) -> list[_Point]:
-        step = (width - 8) / max(len(row) - 1, 1)
-        room = height - 8
-        return [
-            None
-            if value is None
-            else (round(4 + at * step, 1), round(height - 4 - value / highest * room, 1))
-            for at, value in enumerate(row)
-        ]
-
-    mine = points(now)
-    ends = [point for point in mine if point is not None]
-    area = ""
-    if len(ends) > 1 and None not in mine:
-        area = f"{_path(mine)}L{ends[-1][0]} {height - 4}L{ends[0][0]} {height - 4}Z"
-    return Spark(
-        width, height, _path(mine), area, _path(points(before)), ends[-1] if ends else None
-    )

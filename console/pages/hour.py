@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.pages.charts import Spark, spark
 from console.pages.figures import count, instant, percent, time_of
+from console.pages.sparks import Spark, spark
 from runtime import api
 from runtime.api import Counts
 from runtime.core.states import State

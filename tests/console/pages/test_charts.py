@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from console.pages.charts import Axes, Row, lines, spans, spark, stacked
+from console.pages.charts import Axes, Row, lines, spans, stacked
+from console.pages.sparks import spark
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 VALUE = st.one_of(st.none(), st.floats(min_value=0, max_value=1e7))
