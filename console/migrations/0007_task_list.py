@@ -1,8 +1,9 @@
-import console.models.clock
 import django.db.models.deletion
 import django.db.models.functions.text
 from django.conf import settings
 from django.db import migrations, models
+
+import console.models.clock
 
 
 class Migration(migrations.Migration):
