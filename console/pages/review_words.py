@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.pages.recorded import recorded
 from console.pages.spoken import refusal
 from console.pages.words import Worded, actor, decision_word, status_word
+from console.recorded import recorded
 from runtime.api import ReviewView, SignalboxError
 from runtime.core.errors import ReviewClosed, SituationMoved
 from runtime.core.reviews import Decision, Kind

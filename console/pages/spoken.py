@@ -8,8 +8,8 @@ from typing import Final
 
 from django.utils.translation import gettext
 
-from console.pages.recorded import recorded
 from console.pages.words import actor
+from console.recorded import recorded
 from runtime.core.error_base import SignalboxError
 from runtime.core.error_text import shown
 from runtime.core.saying import Said

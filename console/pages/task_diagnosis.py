@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.pages.event_words import TOO_LONG, standing
-from console.pages.recorded import recorded
 from console.pages.words import span
 from console.queries import EffectLine, Holding, LeaseView
+from console.recorded import recorded
 from runtime.api import EventView, TaskDetail, Verdict
 from runtime.core.events import EventType as E
 from runtime.core.ledger_words import Word

@@ -10,6 +10,7 @@ from django.db.models import F, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from console.queries.base import NAMESPACE
+from console.recorded import recorded
 from runtime.core import checkpoint as cp
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.errors import SignalboxError
@@ -131,7 +132,7 @@ def _line(
     if state in TERMINAL:
         return str(row["ended"] or "")
     if asked is not None:
-        return str(asked["question"] or asked["why"])
+        return str(asked["question"] or recorded(asked["why"]))
     if at.pending is None:
         return ""
     if state is State.RETRYING:

@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from console.access import Permission
 from console.middleware import preferences
 from console.pages import event_words, payloads, text, times, words
-from console.pages.recorded import recorded as reworded
 from console.pages.rights import PERMISSION_WORDS
+from console.recorded import recorded as reworded
 from runtime.core.ledger_words import Word
 from runtime.core.states import State
 

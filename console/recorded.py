@@ -28,7 +28,10 @@ TEMPLATES: Final = (
     gettext_noop("it failed for good: {failure}"),
     gettext_noop("after {count} attempts nobody knows whether it happened: {failure}"),
     gettext_noop("{count} attempts failed: {failure}"),
+    gettext_noop("{tool}: {count} attempts failed: {failure}"),
     gettext_noop("1 attempt failed: {failure}"),
+    gettext_noop("{tool}: 1 attempt failed: {failure}"),
+    gettext_noop("{tool}: it failed for good: {failure}"),
     gettext_noop("nobody has said yet whether {tool} happened"),
     gettext_noop("{tool} was dispatched and its outcome was lost; it must not happen twice"),
     gettext_noop("{tool} was confirmed before with the same arguments (call {call})"),
@@ -39,6 +42,8 @@ TEMPLATES: Final = (
     gettext_noop("its limit of {allowed} {limit} is used up"),
 )
 _HOLE: Final = re.compile(r"\{(\w+)\}")
+#: What a hole holds, where that is not just anything.
+_HOLDS: Final = {"count": r"\d+", "tool": r"[\w.-]+", "call": r"[\w.:-]+"}
 _LONGEST: Final = 1000
 
 
@@ -60,6 +65,6 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def _pattern(template: str) -> str:
     parts = _HOLE.split(template)
-    holes = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    holes = [f"(?P<{name}>{_HOLDS.get(name, '.+?')})" for name in parts[1::2]]
     fixed = [re.escape(part) for part in parts[::2]]
     return "".join(piece for pair in zip(fixed, [*holes, ""], strict=True) for piece in pair)
