@@ -198,3 +198,39 @@ def test_a_settled_item_says_by_whom_and_stays_readable(operator: Client, asked:
     assert "ann" in page
     assert 'name="decision"' not in page
     assert "/reviews/" in operator.get("/reviews/").content.decode()
+
+
+def test_an_entry_that_went_away_under_the_reader_says_how_it_ended(
+    operator: Client, asked: Asked
+) -> None:
+    _, decided = asked("Which one?")
+    _, still_open = asked("Which other one?")
+    api.decide(decided, "abort", reason="not needed", by="human:ann")
+
+    answer = operator.get(
+        "/reviews/",
+        {"gone": [str(decided), str(still_open), "no id", "<script>"]},
+        headers={"HX-Request": "true"},
+    )
+
+    page = answer.content.decode()
+    assert f'data-gone="review-{decided}">ann decided: End the task</li>' in page
+    assert f'data-gone="review-{still_open}"></li>' in page
+    assert "script" not in page
+
+
+def test_an_empty_queue_says_who_else_may_decide(as_role: AsRole) -> None:
+    operator = as_role(Role.OPERATOR)
+    assert "You are the only one here who may decide." in operator.get("/reviews/").content.decode()
+
+    as_role(Role.ADMINISTRATOR)
+    assert "One other person may decide" in operator.get("/reviews/").content.decode()
+    assert "not decide it" in as_role(Role.VIEWER).get("/reviews/").content.decode()
+
+
+def test_who_may_only_look_is_led_to_the_reason(as_role: AsRole, asked: Asked) -> None:
+    _, review_id = asked("Which one?")
+    viewer = as_role(Role.VIEWER)
+
+    for address in ("/reviews/", f"/reviews/{review_id}/"):
+        assert "/settings/#right-decide_reviews" in viewer.get(address).content.decode()
