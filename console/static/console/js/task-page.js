@@ -3,6 +3,7 @@ import { coalesced, fetchPart, light, put } from "./parts.js";
 import { live } from "./live.js";
 
 const PARTS = ["why", "diagnosis", "track", "tabs", "side", "timeline-news"];
+const SCROLLS = ".scroll-x, ul";
 const LOOK_MS = 15000; // "for 12 s now" grows old without any event
 
 export function attachTask(element) {
@@ -20,7 +21,7 @@ export function attachTask(element) {
     }
     document.getElementById("tail-missing")?.setAttribute("hidden", "");
     for (const id of PARTS) swap(id, fetched);
-    swapPanel(fetched);
+    swap("panel", fetched);
     const news = fetched.getElementById("new-items");
     if (grows) {
       grow(document.getElementById("timeline"), [...news.children]);
@@ -33,6 +34,7 @@ export function attachTask(element) {
   live.watch(element, { tasks: known, moved: refresh });
   offerCopy(element);
   openTarget();
+  showTab();
   window.addEventListener("hashchange", openTarget);
   const timer = window.setInterval(() => {
     if (!element.isConnected) window.clearInterval(timer);
@@ -49,18 +51,22 @@ function query(element, grows, opened) {
   return asked;
 }
 
+/** Put a part in place; what was scrolled in it stays where it was. */
 function swap(id, fetched) {
   const [old, fresh] = [document.getElementById(id), fetched.getElementById(id)];
-  if (old && fresh) put(old, fresh);
+  if (!old || !fresh) return;
+  const places = [...old.querySelectorAll(SCROLLS)].map((one) => one.scrollLeft);
+  put(old, fresh);
+  document.querySelectorAll(`#${id} :is(${SCROLLS})`).forEach((one, at) => {
+    one.scrollLeft = places[at] ?? 0;
+  });
 }
 
-/** A tab is given again as a whole; what scrolls in it stays where it was. */
-function swapPanel(fetched) {
-  const [old, fresh] = [document.getElementById("panel"), fetched.getElementById("panel")];
-  if (!old || !fresh) return;
-  const places = [...old.querySelectorAll(".scroll-x")].map((one) => one.scrollLeft);
-  put(old, fresh);
-  document.querySelectorAll("#panel .scroll-x").forEach((one, at) => (one.scrollLeft = places[at] ?? 0));
+/** On a narrow screen the tab that is shown may lie beyond the edge. */
+function showTab() {
+  const tab = document.querySelector("#tabs [aria-current]");
+  const list = tab?.closest("ul");
+  if (list) list.scrollLeft = tab.offsetLeft - list.clientWidth / 2 + tab.offsetWidth / 2;
 }
 
 function sayMissing(seq) {
