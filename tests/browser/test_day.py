@@ -88,7 +88,9 @@ def _act_on_many(page: Page, task_id: UUID) -> None:
             break
     expect(link).to_be_focused()
     page.keyboard.press("x")
+    expect(page.locator("[data-selected]")).to_have_text("1 selected")
     page.keyboard.press("a")
+    expect(page.locator("[data-bulk-bar] button[value=pause]")).to_be_focused()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Reason")).to_be_focused()
