@@ -3,7 +3,8 @@
 const PLACES = { o: "/", t: "/tasks/", r: "/reviews/", w: "/workers/", i: "/insights/", a: "/agents/", n: "/new/", s: "/settings/" };
 const CHORD_MS = 1500;
 const owners = new Map(); // element → what its keys do
-let began = 0;
+const NEVER = -CHORD_MS; // 0 is when the page began: its first keys would all end a chord
+let began = NEVER;
 
 /** Have keys do something while an element is on the page. */
 export function onKey(element, keys) {
@@ -32,7 +33,7 @@ function leave(event) {
 
 function act(event) {
   const inChord = performance.now() - began < CHORD_MS;
-  began = 0;
+  began = NEVER;
   if (inChord && PLACES[event.key]) return visit(PLACES[event.key]);
   if (event.key === "g") {
     began = performance.now();
