@@ -18,6 +18,8 @@ from runtime.store import counting
 from runtime.store.session import execute
 
 DAYS: Final = 30
+#: Charts reach back a week: what is older than this is entered nowhere, which saves minutes.
+COUNTED_DAYS: Final = 8
 BATCH: Final = 20_000
 LONG_STEPS: Final = 5_000
 #: Of 1,000 tasks so many stand like this; the rest reached their goal.
@@ -213,7 +215,7 @@ def _insert(table: str, instead: Mapping[str, str]) -> str:
             (table,),
         )
     ]
-    present = {"counted": "false", **instead}
+    present = {"counted": f"p.age > interval '{COUNTED_DAYS} days'", **instead}
     values = [
         present.get(name) or f"o.{name}" + (" - p.age" if kind.startswith("timestamp") else "")
         for name, kind in columns
