@@ -4,6 +4,7 @@ The page and its live parts are drawn by the same code; a part names itself by i
 page's script puts it in place of the one it shows.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,9 +24,14 @@ from console.pages.task_facts import Facts
 from console.pages.task_lever import levers
 from console.pages.task_window import number
 from runtime import api
+from runtime.api import EventView
+from runtime.core.events import EventType
 from runtime.core.states import TERMINAL, State
 
 _PAPER_EVENTS: Final = 1000
+_OF_REVIEWS: Final = frozenset(
+    {EventType.REVIEW_REQUESTED, EventType.REVIEW_CLOSED, EventType.HUMAN_ANSWERED}
+)
 
 
 @needs(Permission.VIEW_TASKS)
@@ -122,9 +128,23 @@ def _news(request: HttpRequest, facts: Facts, since: int) -> dict[str, Any]:
     # A burst comes in several parts; the page asks again until it has all of it.
     upto = events[-1].seq if events and request.GET.get("lens") != "json" else facts.task.version
     told: dict[str, Any] = {"fresh": fresh, "upto": upto}
+    events = _touched(events, since)
     if request.GET.get("lens") == "events":
         return told | {"rows": [r for r in task_window.rows(events) if r.event.seq > since]}
     if request.GET.get("lens") == "json":
         return told
     items = task_window.items(facts.task, events)
     return told | {"items": [item for item in items if item.last_seq > since]}
+
+
+def _touched(events: Sequence[EventView], since: int) -> list[EventView]:
+    """Leave out what neither came since an event nor belongs to something that did.
+
+    A task at work asks several times a second; what is told again must not be all it ever did.
+    """
+    calls = {event.call_id for event in events if event.seq > since and event.call_id}
+    return [
+        event
+        for event in events
+        if event.seq > since or event.call_id in calls or event.type in _OF_REVIEWS
+    ]
