@@ -33,7 +33,7 @@ WAIT_WORDS: Final[dict[str, Any]] = {
     Waits.EVENT: gettext_lazy("an event"),
     Waits.CHILDREN: gettext_lazy("sub-tasks"),
     Waits.PAUSED: gettext_lazy("being resumed"),
-    **{kind.value: words for kind, words in KIND_WORDS.items()},
+    **{kind.value: KIND_WORDS.later(kind) for kind in KIND_WORDS},
 }
 SORT_WORDS: Final[dict[str, Any]] = {
     "": gettext_lazy("Needs you first"),

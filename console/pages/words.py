@@ -29,6 +29,10 @@ class Worded[K](Mapping[K, str]):
     def __getitem__(self, key: K) -> str:
         return str(self._words[key])
 
+    def later(self, key: K) -> Promise:
+        """Give words for a table of one's own that is made before anybody reads it."""
+        return self._words[key]
+
     def __iter__(self) -> Iterator[K]:
         return iter(self._words)
 
