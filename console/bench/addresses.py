@@ -88,7 +88,7 @@ def addresses(samples: Mapping[str, str]) -> list[Address]:
             found[label] = path
         for rest in FURTHER.get(name, ()):
             found[f"{label}{rest}"] = path + rest.format_map(dict(samples))
-        if "task_id" in parts and name in {"task", "task_parts"}:
+        if name == "task":
             for kind in KINDS:
                 given = reverse(name, kwargs={**parts, "task_id": samples[kind]})
                 found[f"{label} ({kind})"] = given
