@@ -175,7 +175,7 @@ class Page:
     async def _show(self) -> None:
         wanted, self._wanted = self._wanted, set()
         if self._is_list:
-            query = [*parse_qsl(self._query), *(("id", task_id) for task_id in wanted)]
+            query = [*parse_qsl(self._query), *(("id", task_id) for task_id in sorted(wanted))]
             html = await self._part("rows", query)
             shown = [(task_id, int(seq)) for task_id, seq in _TASK.findall(html)]
         else:

@@ -13,7 +13,8 @@ export function attachList(element) {
   const known = () => Object.fromEntries(rows().map((row) => [row.dataset.task, Number(row.dataset.seq)]));
 
   const refreshRows = coalesced(async () => {
-    const ids = [...wanted].filter((id) => document.getElementById(`task-${id}`));
+    // In one order, so that pages which ask for the same are seen to.
+    const ids = [...wanted].filter((id) => document.getElementById(`task-${id}`)).sort();
     wanted.clear();
     if (!ids.length) return;
     const query = address();
