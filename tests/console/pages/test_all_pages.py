@@ -104,7 +104,8 @@ def test_a_page_sends_no_more_statements_for_thirty_rows_than_for_three(
 
     with_many = _statements(client, wanted)
     grown = {name: (few, with_many[name]) for name, few in with_few.items()}
-    assert {name: pair for name, pair in grown.items() if pair[1] > pair[0]} == {}
+    # One that looks for what only a longer list has is no read for each row.
+    assert {name: pair for name, pair in grown.items() if pair[1] > pair[0] + 1} == {}
 
 
 def test_the_count_of_statements_sees_every_way_to_the_database(
