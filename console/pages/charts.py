@@ -122,6 +122,8 @@ _WIDE: Final = _Size("wide", 480, 170, 48, 9, 5)
 _NARROW: Final = _Size("narrow", 270, 160, 44, 4, 4)
 _TOP, _BELOW, _RIGHT = 12, 26, 8
 _GAP: Final = 0.22
+_LEAST: Final = 1e-9
+"""What is smaller is nothing to a reader, and to the logarithm of a mark no number."""
 """The part of a bucket that is left free between bars."""
 _LOG_TICKS: Final = (
     *(0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0),
@@ -194,7 +196,7 @@ def _even(highest: float, axes: Axes) -> list[float]:
     """Give marks at round values from zero to above the highest."""
     if axes.top is not None:
         return [axes.top * part / 4 for part in range(5)]
-    if highest <= 0:
+    if highest < _LEAST:
         return [0.0, 1.0]
     raw = highest / 4
     size = 10.0 ** math.floor(math.log10(raw))

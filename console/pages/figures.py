@@ -61,7 +61,7 @@ def day(at: datetime) -> str:
 
 def instant(at: datetime) -> str:
     """Write an instant for an address."""
-    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def counting_is_behind() -> str:
