@@ -49,7 +49,7 @@ _SLOW_S = 0.0005
 class Ticket:
     """The right to go on with a run after a call: caller and watch race for it, one wins."""
 
-    __slots__ = ("_lock", "begun", "deadline_s", "run", "taken", "timeout_s")
+    __slots__ = ("_lock", "away", "begun", "deadline_s", "run", "taken", "timeout_s")
 
     def __init__(self, run: Run, timeout_s: float, deadline_s: float) -> None:
         """Take the run and the deadline of its call, in seconds of the boot clock."""
@@ -58,6 +58,7 @@ class Ticket:
         self.deadline_s = deadline_s
         self.begun = False
         self.taken = False
+        self.away = False
         self._lock = threading.Lock()
 
     def begin(self) -> bool:
@@ -65,6 +66,13 @@ class Ticket:
         with self._lock:
             self.begun = not self.taken
             return self.begun
+
+    def goes_away(self) -> bool:
+        """Note that the call takes its time; True for whoever notes it first, while it lasts."""
+        with self._lock:
+            is_first = not (self.taken or self.away)
+            self.away = self.away or is_first
+            return is_first
 
     def take(self) -> bool:
         """Win or lose the race."""
@@ -129,8 +137,7 @@ class Pool:
 
     def put(self, run: Run, outcome: Outcome = None) -> None:
         """Have a run go on as soon as a thread is free."""
-        # A thread of ours looks at the queue itself before it does anything else.
-        self._queue.put(run, outcome, wakes=threading.get_ident() not in self._slots)
+        self._queue.put(run, outcome)
 
     def nudge(self) -> None:
         """Wake one thread to look for work."""
@@ -171,6 +178,7 @@ class Pool:
 
     def _work(self, number: int) -> None:
         self._slots[threading.get_ident()] = number
+        self._queue.begin()
         try:
             while self._turn():
                 if self._queue.backlog < self._threads:
@@ -181,6 +189,7 @@ class Pool:
             _LOG.exception("a thread of the pool ended")
             self._spawn()
         finally:
+            self._queue.end()
             self._current.pop(threading.get_ident(), None)
             self._slots.pop(threading.get_ident(), None)
             connection.close()
@@ -190,8 +199,12 @@ class Pool:
         match self._queue.take():
             case GoOn(run, outcome):
                 self._go_on(run, outcome)
+            case Together(waiting) as batch if waiting[0].alone:
+                # Its row may be locked for as long as somebody likes.
+                self._queue.leave()
+                self._write(batch)
+                self._queue.come_back()
             case Together() as batch:
-                self._queue.spread()
                 self._write(batch)
             case Sign.STOP:
                 return False
@@ -217,9 +230,7 @@ class Pool:
         match request:
             case Write(step):
                 self._queue.write(run, step)
-            case OnThread(name=name):
-                if self._took_s.get(name, 1.0) > _SLOW_S:
-                    self._leave_nothing_waiting()
+            case OnThread():
                 return run.script.send(self._call(run, request))
             case InTransaction():
                 self._leave_nothing_waiting()
@@ -249,8 +260,13 @@ class Pool:
 
     def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
         me, name = threading.get_ident(), request.name
+        is_slow = self._took_s.get(name, 1.0) > _SLOW_S
+        if is_slow and isinstance(request, OnThread):
+            self._leave_nothing_waiting()
         started_s = self._clock.boottime_s()
         ticket = Ticket(run, request.timeout_s, started_s + request.timeout_s)
+        if is_slow and ticket.goes_away():
+            self._queue.leave()
         ticket.begin()
         self._current[me] = ticket
         slot = self._slots[me]
@@ -263,17 +279,19 @@ class Pool:
         took_s = self._clock.boottime_s() - started_s
         self._took_s[name] = (took_s + self._took_s.get(name, took_s)) / 2
         self._pace_s += (took_s - self._pace_s) / 16
-        if not ticket.take():
+        won = ticket.take()
+        if ticket.away:
+            self._queue.come_back()
+        if not won:
             raise _Abandoned
         self._current.pop(me, None)
         return outcome
 
     def _leave_nothing_waiting(self) -> None:
-        """Write what was gathered and wake another thread: this one is about to wait."""
+        """Write what was gathered: this thread is about to be away for a while."""
         batch = self._queue.gather()
         if batch is not None:
             self._write(batch)
-        self._queue.spread()
 
     def _call_in_transaction(self, run: Run, request: InTransaction) -> Request:
         """Run a ``local`` tool and the commit of its step in one transaction.
@@ -365,6 +383,7 @@ class Pool:
         while not self._stopping.wait(self.WATCH_S):
             now_s = self._clock.boottime_s()
             for me, ticket in list(self._current.items()):
+                self._notice(ticket, now_s)
                 if ticket.deadline_s < now_s and ticket.take():
                     self._current.pop(me, None)
                     self._replace(ticket)
@@ -373,6 +392,12 @@ class Pool:
             ticks += 1
             if ticks % 50 == 0:
                 self._watch_loop(now_s)
+
+    def _notice(self, ticket: Ticket, now_s: float) -> None:
+        """Have another thread take turns while a call takes longer than its kind did before."""
+        usual_s = min(self.WATCH_S, ticket.timeout_s)
+        if now_s - (ticket.deadline_s - ticket.timeout_s) > usual_s and ticket.goes_away():
+            self._queue.leave()
 
     def _write_stuck(self) -> None:
         """Write what waits while every thread of the pool is in the hands of some tool."""

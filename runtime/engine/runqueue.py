@@ -1,8 +1,8 @@
 """What the threads of a pool do next: go on with a run, or write the steps of several runs.
 
 Runs are few instructions long between two waits, and waking a thread costs more than that.  So one
-awake thread takes turns with all runs, their steps are gathered and written together, and another
-is woken only when this one is about to wait.
+thread takes turns with all runs, and their steps are gathered and written together.  Another is
+woken when no thread takes turns any more: all that are awake are in code that takes its time.
 """
 
 import threading
@@ -89,6 +89,7 @@ class RunQueue:
         self._lock = threading.Lock()
         self._some = threading.Condition(self._lock)
         self._idle = 0
+        self._turning = 0
         self._writing = 0
         self._look = False
         self._stopping = False
@@ -98,14 +99,18 @@ class RunQueue:
         """Runs that wait for a thread."""
         return len(self._ready) + len(self._writes)
 
+    @property
+    def sleeping(self) -> int:
+        """Threads that wait to be woken."""
+        return self._idle
+
     # --- from anywhere ---------------------------------------------------------------------------
 
-    def put(self, run: Run, outcome: Outcome, *, wakes: bool = True) -> None:
-        """Have a run go on as soon as a thread is free; ``wakes`` one if need be."""
+    def put(self, run: Run, outcome: Outcome) -> None:
+        """Have a run go on as soon as a thread is free."""
         with self._lock:
             self._ready.append(GoOn(run, outcome))
-            if wakes:
-                self._wake()
+            self._wake()
 
     def look(self) -> None:
         """Have a thread look for more work once nothing else is to be done."""
@@ -121,6 +126,26 @@ class RunQueue:
 
     # --- from the pool's threads -----------------------------------------------------------------
 
+    def begin(self) -> None:
+        """Count a thread that begins to take turns."""
+        with self._lock:
+            self._turning += 1
+
+    def end(self) -> None:
+        """Count a thread out that ends."""
+        self.leave()
+
+    def leave(self) -> None:
+        """Count a thread out that is in code which takes its time: others take turns meanwhile."""
+        with self._lock:
+            self._turning -= 1
+            if self._ready or self._writes or self._look:
+                self._wake()
+
+    def come_back(self) -> None:
+        """Count it in again."""
+        self.begin()
+
     def write(self, run: Run, step: Commit) -> None:
         """Have a run's step written with the next ones."""
         with self._lock:
@@ -132,17 +157,12 @@ class RunQueue:
             self._writing -= 1
             self._ready.extend(outcomes)
             self._writes.extendleft(again)
+            self._wake()
 
     def gather(self) -> Together | None:
         """Take the steps that wait, without waiting for more; None if there are none."""
         with self._lock:
             return self._together() if self._writes else None
-
-    def spread(self) -> None:
-        """Wake another thread if there is something to do: the calling one is about to wait."""
-        with self._lock:
-            if self._ready or self._writes or self._look:
-                self._wake()
 
     def take(self) -> Work:
         """Wait for the next thing to do."""
@@ -158,24 +178,22 @@ class RunQueue:
                     self._look = False
                     return Sign.LOOK
                 self._idle += 1
+                self._turning -= 1
                 self._some.wait()
+                self._turning += 1
                 self._idle -= 1
 
     # --- from the watch --------------------------------------------------------------------------
 
     def is_stuck(self) -> bool:
-        """Tell whether steps have long been waiting while no thread is free; else wake one."""
+        """Tell whether steps wait to be written and no thread will come for them soon."""
         with self._lock:
-            if self._idle:
-                if self._ready or self._writes:
-                    self._wake()
-                return False
-            return bool(self._writes) and self._age_s() > 10 * OVERDUE_S
+            return bool(self._writes) and not self._idle and self._turning <= 0
 
     # --- under the lock --------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        if self._idle:
+        if self._idle and self._turning <= 0:
             self._some.notify()
 
     def _age_s(self) -> float:

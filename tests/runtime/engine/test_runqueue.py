@@ -1,5 +1,7 @@
 """What a pool's thread does next: the pure order of going on, gathering and writing."""
 
+import threading
+from queue import SimpleQueue
 from typing import Any, cast
 
 import pytest
@@ -8,6 +10,7 @@ from runtime.engine.ports import Clock
 from runtime.engine.requests import Returned
 from runtime.engine.runqueue import MOST_TOGETHER, OVERDUE_S, GoOn, Run, RunQueue, Sign, Together
 from runtime.store.journal import Commit
+from tests.support.engine import PATIENCE_S, eventually
 
 
 class Hands:
@@ -120,12 +123,39 @@ def test_what_waits_to_be_written_is_written_before_the_threads_end(queue: RunQu
     assert queue.take() is Sign.STOP
 
 
-def test_a_step_that_no_thread_comes_for_is_stuck(queue: RunQueue, clock: Hands) -> None:
+def test_a_step_is_stuck_only_while_no_thread_takes_turns(queue: RunQueue) -> None:
+    """All threads are in tools that take their time: nobody would come for it."""
+    queue.begin()
     writes(queue, "a")
-    at_once = queue.is_stuck()
-    clock.now_s += 1
+    while_turning = queue.is_stuck()
 
-    assert (at_once, queue.is_stuck()) == (False, True)
+    queue.leave()
+    while_away = queue.is_stuck()
+    queue.come_back()
+
+    assert (while_turning, while_away, queue.is_stuck()) == (False, True, False)
+
+
+def test_a_thread_sleeps_on_while_another_takes_turns_and_wakes_when_that_one_goes_away(
+    queue: RunQueue,
+) -> None:
+    queue.begin()
+    taken: SimpleQueue[Any] = SimpleQueue()
+
+    def second() -> None:
+        queue.begin()
+        taken.put(queue.take())
+
+    other = threading.Thread(target=second)
+    other.start()
+    eventually(lambda: queue.sleeping == 1)
+    queue.put(run("a"), None)
+    still_asleep = taken.empty()
+    queue.leave()
+
+    assert taken.get(timeout=PATIENCE_S) == GoOn(run("a"), None)
+    assert still_asleep
+    other.join(PATIENCE_S)
 
 
 def test_before_a_long_wait_everything_gathered_is_taken(queue: RunQueue) -> None:
