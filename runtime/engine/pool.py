@@ -256,7 +256,7 @@ class Pool:
             outcomes = [
                 GoOn(one.run, _told(what)) for one, what in zip(batch.waiting, found, strict=True)
             ]
-        self._queue.written(outcomes, alone)
+        self._queue.written(batch, outcomes, alone)
 
     def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
         me, name = threading.get_ident(), request.name

@@ -151,10 +151,12 @@ class RunQueue:
         with self._lock:
             self._writes.append(Waiting(run, step, self._clock.boottime_s()))
 
-    def written(self, outcomes: Iterable[GoOn], again: Iterable[Waiting] = ()) -> None:
+    def written(
+        self, batch: Together, outcomes: Iterable[GoOn], again: Iterable[Waiting] = ()
+    ) -> None:
         """Take back what ``Together`` gave: runs that go on, and steps to be written alone."""
         with self._lock:
-            self._writing -= 1
+            self._writing -= not batch.waiting[0].alone
             self._ready.extend(outcomes)
             self._writes.extendleft(again)
             self._wake()
@@ -208,9 +210,10 @@ class RunQueue:
         return self._age_s() > OVERDUE_S
 
     def _together(self) -> Together:
-        self._writing += 1
         if self._writes[0].alone:
+            # It may wait for its row as long as somebody likes: nothing gathers meanwhile.
             return Together((self._writes.popleft(),))
+        self._writing += 1
         taken: list[Waiting] = []
         while self._writes and len(taken) < MOST_TOGETHER and not self._writes[0].alone:
             taken.append(self._writes.popleft())

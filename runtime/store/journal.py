@@ -19,6 +19,7 @@ from runtime.core.states import TERMINAL
 from runtime.core.story import Decision
 from runtime.store.session import (
     LOST,
+    TogetherRefused,
     blocks,
     execute,
     execute_numbered,
@@ -158,7 +159,11 @@ def commit_together(steps: Sequence[Commit]) -> list[int | Exception]:
         return [_commit_alone(steps[0])]
     order = sorted(range(len(steps)), key=lambda at: steps[at].holder.task_id)
     try:
-        rows = execute_together([_prepared(steps[at]) for at in order], _LOCK_WAIT_MS)
+        statements = [_prepared(steps[at]) for at in order]
+    except Exception as error:
+        raise TogetherRefused from error
+    try:
+        rows = execute_together(statements, _LOCK_WAIT_MS)
     except LOST as error:
         # None of it may be written, or all of it: each desk finds out about its own.
         return [error] * len(steps)

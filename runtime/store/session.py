@@ -154,7 +154,7 @@ def execute_together(
         # Where in the pipeline it stands now is nobody's guess; the server rolls back what is open.
         forget_connection()
         if broken:
-            raise
+            raise psycopg.OperationalError(str(error)) from error
         raise TogetherRefused from error
     return [cursor.fetchall() for cursor in cursors]
 

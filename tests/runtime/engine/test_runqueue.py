@@ -88,12 +88,13 @@ def test_no_transaction_becomes_larger_than_allowed(queue: RunQueue) -> None:
 
 def test_while_one_transaction_is_under_way_the_next_one_gathers(queue: RunQueue) -> None:
     writes(queue, "a")
-    queue.take()
+    under_way = queue.take()
+    assert isinstance(under_way, Together)
     writes(queue, "b")
     queue.look()
 
     meanwhile = queue.take()
-    queue.written([GoOn(run("a"), Returned(0))])
+    queue.written(under_way, [GoOn(run("a"), Returned(0))])
 
     assert meanwhile is Sign.LOOK
     assert queue.take() == GoOn(run("a"), Returned(0))
@@ -108,10 +109,12 @@ def test_steps_that_failed_together_come_one_by_one_and_before_all_others(queue:
     assert isinstance(work, Together)
     writes(queue, "c")
     queue.put(run("d"), None)
-    queue.written([], [replace(one, alone=True) for one in reversed(work.waiting)])
+    queue.written(work, [], [replace(one, alone=True) for one in reversed(work.waiting)])
 
     assert [names(queue.take()) for _ in range(2)] == [["a"], ["b"]]
     assert queue.take() == GoOn(run("d"), None)
+    # One that waits for its row alone keeps no others from being written.
+    assert names(queue.take()) == ["c"]
 
 
 def test_what_waits_to_be_written_is_written_before_the_threads_end(queue: RunQueue) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import cast
 from uuid import UUID
 
 import psycopg
@@ -99,6 +101,18 @@ def test_what_one_did_not_survive_none_of_the_others_has_done() -> None:
     assert version(last.holder.task_id) == last.version
     alone = [journal.commit_together([step])[0] for step in (first, bad, last)]
     assert isinstance(alone[1], psycopg.errors.UniqueViolation)
+    assert (alone[0], alone[2]) == (0, 0)
+
+
+def test_one_that_cannot_even_be_put_into_words_fails_alone() -> None:
+    first, odd, last = neighbours(3)
+    odd = replace(odd, attached=replace(odd.attached, result=cast("str", object())))
+
+    with pytest.raises(TogetherRefused):
+        journal.commit_together([first, odd, last])
+
+    alone = [journal.commit_together([step])[0] for step in (first, odd, last)]
+    assert isinstance(alone[1], psycopg.ProgrammingError)
     assert (alone[0], alone[2]) == (0, 0)
 
 
