@@ -26,10 +26,11 @@ from console.pages.words import FAMILIES, FAMILY_WORDS, LAMP_OF_FAMILY, kind_wor
 from console.queries import watching
 from runtime import api
 from runtime.api import Backlog, StuckView, WorkerView
+from runtime.core.reviews import Kind
 from runtime.core.states import State
 
-REVIEWS_SHOWN: Final = 8
-STUCK_SHOWN: Final = 6
+REVIEWS_SHOWN: Final = 5
+STUCK_SHOWN: Final = 3
 ACTS_SHOWN: Final = 8
 WORKERS_SHOWN: Final = 5
 QUEUES_SHOWN: Final = 5
@@ -193,17 +194,19 @@ def _needs(stuck: list[StuckView], *, with_reviews: bool) -> tuple[list[Need], i
     found = []
     for item in items:
         asked = ask(item)
+        # A question speaks for itself; whatever else is asked, we put into words.
+        is_question = item.kind == Kind.QUESTION and bool(item.question)
         found.append(
             Need(
                 id=f"review-{item.id}",
                 lamp="person",
                 kind=kind_word(item.kind),
-                title=str(asked.title),
+                title=item.question if is_question else str(asked.title),
                 href=reverse("review", args=[item.id]),
                 task_id=item.task_id,
                 agent=item.agent,
                 task_title=titles.get(item.task_id, ""),
-                why=asked.quote,
+                why="" if is_question else asked.quote,
                 since=item.opened_at,
             )
         )
