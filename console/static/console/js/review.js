@@ -45,6 +45,9 @@ function focusNotice(element) {
 }
 
 export function attachDecision(form) {
+  // The page sends no referrer, so only what htmx sends is believed: no button works before it.
+  window.htmx.process(form);
+  for (const button of document.querySelectorAll("button[data-with-script]")) button.disabled = false;
   const reason = form.elements.reason;
   reason.addEventListener("input", () => reason.setCustomValidity(""));
   document.addEventListener("click", (event) => {
