@@ -188,7 +188,8 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_targets_are_large(
         assert phone.evaluate("document.documentElement.scrollWidth") <= 320, address
         small = phone.evaluate(
             """() => [...document.querySelectorAll("a, button, summary, select, input")]
-                .filter((e) => e.checkVisibility() && e.type !== "hidden" && !e.closest("p"))
+                .filter((e) => e.checkVisibility({ contentVisibilityAuto: true }))
+                .filter((e) => e.type !== "hidden" && !e.closest("p"))
                 .filter((e) => { const box = e.getBoundingClientRect();
                     return box.height < 24 || box.width < 24; })
                 .map((e) => e.outerHTML.slice(0, 120))"""
