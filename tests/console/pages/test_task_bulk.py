@@ -14,6 +14,8 @@ from console.models import AuditEntry, BulkItem, BulkRun
 from runtime import api
 from tests.agents_for_tests.hand import Hand
 
+NOBODY = "01980000-0000-7000-8000-00000000beef"
+
 type Submit = Callable[..., UUID]
 type AsRole = Callable[[Role | None], Client]
 
@@ -224,7 +226,7 @@ def test_a_run_that_was_interrupted_goes_on_with_what_is_left(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "x:1:1", f"{uuid4()}:0:1", f"{uuid4()}:1:{1 << 40}", f"{uuid4()}:1:1:1"]
+    "text", ["", "x", "x:1:1", f"{NOBODY}:0:1", f"{NOBODY}:1:{1 << 40}", f"{NOBODY}:1:1:1"]
 )
 def test_what_is_no_selection_is_left_out(text: str) -> None:
     assert bulk.read([text]) == []

@@ -18,6 +18,8 @@ from runtime.core.states import State
 from tests.agents_for_tests.hand import Hand
 from tests.support.pages import shown as _shown
 
+NOBODY = "01980000-0000-7000-8000-00000000beef"
+
 type Submit = Callable[..., UUID]
 
 
@@ -94,7 +96,7 @@ def test_pages_go_on_exactly_where_the_last_one_ended(
     assert seen == [[tasks[4], tasks[0]], [tasks[1], tasks[2]], [tasks[3]]]
 
 
-@pytest.mark.parametrize("cursor", ["x", "9.0", "0.0", f"7.{uuid4()}", f"-1.{uuid4()}"])
+@pytest.mark.parametrize("cursor", ["x", "9.0", "0.0", f"7.{NOBODY}", f"-1.{NOBODY}"])
 def test_an_address_that_is_no_page_is_refused(cursor: str, operator: Client) -> None:
     assert operator.get("/tasks/", {"cursor": cursor}).status_code == 400
     with pytest.raises(BadCursor):

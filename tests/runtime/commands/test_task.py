@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -128,7 +128,7 @@ def test_a_wrong_submit_gets_one_sentence_and_exit_2(
     [
         ("0198", "'0198' is not a valid id."),
         ("x" * 36, "is not a valid id."),
-        (str(uuid4()), "There is no task"),
+        ("01980000-0000-7000-8000-00000000beef", "There is no task"),
     ],
 )
 def test_an_id_that_is_none_or_unknown_gets_one_sentence_and_exit_2(

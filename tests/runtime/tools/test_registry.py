@@ -1,6 +1,7 @@
 """What may be declared as a tool, what it knows of itself, and what its definition hash sees."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Annotated, Any
@@ -11,6 +12,11 @@ from pydantic import Field
 from runtime.core.effects import Effect
 from runtime.core.errors import ArgumentsRefused, ToolRefused
 from runtime.tools.registry import NOT_IN_DEFINITION, AnyTool, Tool, needs_person, tool
+
+
+def named(value: object) -> str:
+    """Name a case the same in every process: no address of an object."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def refund(
@@ -232,7 +238,7 @@ def test_a_person_is_needed_by_declaration_or_by_what_is_touched(
         {"repeatable": True},
         {"key_ttl_s": 60},
     ],
-    ids=repr,
+    ids=named,
 )
 def test_the_definition_hash_moves_with_what_an_approver_relied_on(changed: dict[str, Any]) -> None:
     assert keyed(**changed).definition_hash != keyed().definition_hash
@@ -241,7 +247,7 @@ def test_the_definition_hash_moves_with_what_an_approver_relied_on(changed: dict
 @pytest.mark.parametrize(
     "changed",
     [{"timeout_s": 5}, {"attempts": 9}, {"fallback": "look"}, {"isolate": True}],
-    ids=repr,
+    ids=named,
 )
 def test_the_definition_hash_ignores_how_a_call_is_run(changed: dict[str, Any]) -> None:
     assert keyed(**changed).definition_hash == keyed().definition_hash
