@@ -14,7 +14,9 @@ WAIT_S: Final = 20.0
 
 
 def keep_connections() -> None:
-    """Keep this process's connections; must hold: none of its threads has opened one."""
+    """Keep this process's connections; must hold: none of its other threads has opened one."""
+    # One that this thread opened while it started is none of the pool's.
+    connections.close_all()
     settings = connections.settings["default"]
     # A server that was restarted has ended them all: each is asked before it is lent.
     settings["CONN_HEALTH_CHECKS"] = True

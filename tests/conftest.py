@@ -19,7 +19,12 @@ from console import embedded
 PROJECT = Path(__file__).resolve().parent.parent
 # A running `up` is not disturbed: tests have servers of their own. The settings module is named
 # here and not in pyproject.toml, because pytest-django would load it before this file is read.
-os.environ.setdefault("SIGNALBOX_DATA_DIR", str(PROJECT / ".signalbox" / "tests"))
+SERVERS = PROJECT / ".signalbox" / "tests"
+if os.environ.get("SIGNALBOX_DATA_DIR", str(SERVERS)) == str(SERVERS):
+    # Each of the sessions of one run has servers of its own: some tests kill them.
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    own = SERVERS if number == "0" else SERVERS.with_name(f"tests-{number}")
+    os.environ["SIGNALBOX_DATA_DIR"] = str(own)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 django.setup()
 SLOTS = range(1, 64)  # also the number of the Valkey database, of which the embedded one has 64

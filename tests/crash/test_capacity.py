@@ -9,7 +9,7 @@ CONNECTIONS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
     "AND backend_type = 'client backend' AND application_name NOT LIKE 'shop %%'"
 )
-INSIDE = "SELECT coalesce(sum(held), 0) FROM runtime_worker WHERE state = 'running'"
+INSIDE = "SELECT count(*) FROM runtime_task WHERE owner IS NOT NULL"
 
 
 @pytest.mark.timeout(300)

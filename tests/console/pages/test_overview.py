@@ -103,7 +103,7 @@ def test_more_than_the_page_shows_are_counted_and_nothing_says_so(
     for at in range(10):
         asked(f"Number {at}?")
 
-    assert "2 more wait behind these." in text(operator)
+    assert "5 more wait behind these." in text(operator)
 
 
 def test_the_hour_tells_its_numbers_and_the_hour_before(
