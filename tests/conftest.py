@@ -19,15 +19,25 @@ from console import embedded
 PROJECT = Path(__file__).resolve().parent.parent
 # A running `up` is not disturbed: tests have servers of their own. The settings module is named
 # here and not in pyproject.toml, because pytest-django would load it before this file is read.
-SERVERS = PROJECT / ".signalbox" / "tests"
-if os.environ.get("SIGNALBOX_DATA_DIR", str(SERVERS)) == str(SERVERS):
-    # Each of the sessions of one run has servers of its own: some tests kill them.
-    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    own = SERVERS if number == "0" else SERVERS.with_name(f"tests-{number}")
-    os.environ["SIGNALBOX_DATA_DIR"] = str(own)
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+# Each of the sessions of one run has servers of its own: some tests kill them.
+_NUMBER = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+_OURS = {
+    "SIGNALBOX_DATA_DIR": str(
+        PROJECT / ".signalbox" / ("tests" if _NUMBER == "0" else f"tests-{_NUMBER}")
+    ),
+    "DJANGO_SETTINGS_MODULE": "console.settings",
+}
+_SET = [name for name in _OURS if name not in os.environ]
+os.environ.update({name: _OURS[name] for name in _SET})
 django.setup()
 SLOTS = range(1, 64)  # also the number of the Valkey database, of which the embedded one has 64
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep our choice of servers from the sessions that this process only starts."""
+    if config.getoption("dist", "no") != "no" and "PYTEST_XDIST_WORKER" not in os.environ:
+        for name in _SET:
+            del os.environ[name]
 
 
 @pytest.fixture(scope="session")
