@@ -17,9 +17,9 @@ from runtime.engine.ports import Clock
 from runtime.engine.requests import Outcome, Steps
 from runtime.store.journal import Commit
 
-MOST_TOGETHER = 16
+MOST_TOGETHER = 32
 """Steps of one transaction: beyond it the rows are locked longer and little is gained."""
-OVERDUE_S = 0.002
+OVERDUE_S = 0.004
 """A step waits no longer than this for others to be written with it."""
 
 
