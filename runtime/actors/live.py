@@ -86,13 +86,21 @@ class Live:
         try:
             for start in range(0, len(known), MOST_IN_ONE):
                 part = known[start : start + MOST_IN_ONE]
-                runner.run(_send({"type": TYPE, "moves": part}))
+                _send_twice(runner, {"type": TYPE, "moves": part})
         except Exception as error:  # noqa: BLE001 (a doorbell: whatever fails, nobody waits for it)
             if not self._away:
                 _LOG.warning("open pages are not told: %s", error)
             self._away = True
         else:
             self._away = False
+
+
+def _send_twice(runner: asyncio.Runner, message: dict[str, object]) -> None:
+    """Send a message; again if a connection kept from before a restart of Valkey fails."""
+    try:
+        runner.run(_send(message))
+    except Exception:  # noqa: BLE001 (whatever a dead connection raises; the second try tells)
+        runner.run(_send(message))
 
 
 async def _send(message: dict[str, object]) -> None:

@@ -15,7 +15,7 @@ INSIDE = "SELECT count(*) FROM runtime_task WHERE owner IS NOT NULL"
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("number", "seconds"),
-    [(300, 2.0), pytest.param(2000, 20.0, marks=pytest.mark.long)],
+    [(300, 4.0), pytest.param(2000, 20.0, marks=pytest.mark.long)],
 )
 def test_two_workers_hold_all_tasks_inside_a_slow_async_tool(
     number: int, seconds: float, site: Site, programs: Programs
