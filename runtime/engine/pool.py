@@ -178,7 +178,7 @@ class Pool:
 
     def _work(self, number: int) -> None:
         self._slots[threading.get_ident()] = number
-        self._queue.begin()
+        self._queue.arrive()
         try:
             while self._turn():
                 if self._queue.backlog < self._threads:
@@ -189,7 +189,7 @@ class Pool:
             _LOG.exception("a thread of the pool ended")
             self._spawn()
         finally:
-            self._queue.end()
+            self._queue.leave()
             self._current.pop(threading.get_ident(), None)
             self._slots.pop(threading.get_ident(), None)
             connection.close()
@@ -203,7 +203,7 @@ class Pool:
                 # Its row may be locked for as long as somebody likes.
                 self._queue.leave()
                 self._write(batch)
-                self._queue.come_back()
+                self._queue.arrive()
             case Together() as batch:
                 self._write(batch)
             case Sign.STOP:
@@ -281,7 +281,7 @@ class Pool:
         self._pace_s += (took_s - self._pace_s) / 16
         won = ticket.take()
         if ticket.away:
-            self._queue.come_back()
+            self._queue.arrive()
         if not won:
             raise _Abandoned
         self._current.pop(me, None)

@@ -93,6 +93,9 @@ class RunQueue:
         self._writing = 0
         self._look = False
         self._stopping = False
+        self._taken = 0
+        self._seen = -1
+        self._still = 0
 
     @property
     def backlog(self) -> int:
@@ -126,25 +129,17 @@ class RunQueue:
 
     # --- from the pool's threads -----------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Count a thread that begins to take turns."""
+    def arrive(self) -> None:
+        """Count a thread that begins to take turns, or comes back to it."""
         with self._lock:
             self._turning += 1
 
-    def end(self) -> None:
-        """Count a thread out that ends."""
-        self.leave()
-
     def leave(self) -> None:
-        """Count a thread out that is in code which takes its time: others take turns meanwhile."""
+        """Count a thread out that ends or is in code which takes its time: others go on."""
         with self._lock:
             self._turning -= 1
             if self._ready or self._writes or self._look:
                 self._wake()
-
-    def come_back(self) -> None:
-        """Count it in again."""
-        self.begin()
 
     def write(self, run: Run, step: Commit) -> None:
         """Have a run's step written with the next ones."""
@@ -169,6 +164,7 @@ class RunQueue:
     def take(self) -> Work:
         """Wait for the next thing to do."""
         with self._lock:
+            self._taken += 1
             while True:
                 if self._writes and self._is_time():
                     return self._together()
@@ -188,9 +184,24 @@ class RunQueue:
     # --- from the watch --------------------------------------------------------------------------
 
     def is_stuck(self) -> bool:
-        """Tell whether steps wait to be written and no thread will come for them soon."""
+        """Look whether threads take turns at all, some milliseconds after the last look.
+
+        The one that should may wait for a row that somebody holds, or for a slow store of
+        artifacts: then another is woken.
+
+        Returns:
+            True if none is left to be woken and steps wait to be written.
+        """
         with self._lock:
-            return bool(self._writes) and not self._idle and self._turning <= 0
+            waits = self._ready or self._writes or self._look
+            is_still = bool(waits) and self._taken == self._seen
+            self._still = self._still + 1 if is_still else 0
+            self._seen = self._taken
+            if self._idle:
+                if self._still > 1:
+                    self._some.notify()
+                return False
+            return bool(self._writes) and (self._turning <= 0 or self._still > 1)
 
     # --- under the lock --------------------------------------------------------------------------
 

@@ -128,25 +128,39 @@ def test_what_waits_to_be_written_is_written_before_the_threads_end(queue: RunQu
 
 def test_a_step_is_stuck_only_while_no_thread_takes_turns(queue: RunQueue) -> None:
     """All threads are in tools that take their time: nobody would come for it."""
-    queue.begin()
+    queue.arrive()
     writes(queue, "a")
     while_turning = queue.is_stuck()
 
     queue.leave()
     while_away = queue.is_stuck()
-    queue.come_back()
+    queue.arrive()
+    queue.put(run("b"), None)
+    queue.take()
 
     assert (while_turning, while_away, queue.is_stuck()) == (False, True, False)
+
+
+def test_a_thread_that_takes_no_turn_any_more_is_noticed_at_the_third_look(
+    queue: RunQueue,
+) -> None:
+    """It waits for a row, or a slow store; the steps gathered meanwhile must not wait with it."""
+    queue.arrive()
+    writes(queue, "a")
+
+    looks = [queue.is_stuck() for _ in range(4)]
+
+    assert looks == [False, False, True, True]
 
 
 def test_a_thread_sleeps_on_while_another_takes_turns_and_wakes_when_that_one_goes_away(
     queue: RunQueue,
 ) -> None:
-    queue.begin()
+    queue.arrive()
     taken: SimpleQueue[Any] = SimpleQueue()
 
     def second() -> None:
-        queue.begin()
+        queue.arrive()
         taken.put(queue.take())
 
     other = threading.Thread(target=second)

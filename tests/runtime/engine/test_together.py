@@ -12,7 +12,7 @@ import pytest
 from runtime.engine.pool import Pool
 from runtime.engine.ports import Clock
 from runtime.engine.recorder import Recorder
-from runtime.engine.requests import OnThread, Request, Steps, Write
+from runtime.engine.requests import NextSlice, OnThread, Request, Steps, Write
 from runtime.store.journal import Commit
 from tests.support.engine import PATIENCE_S, Site, eventually
 
@@ -56,13 +56,18 @@ def written() -> "queue.Queue[Commit]":
 
 
 @pytest.fixture
-def pool(written: "queue.Queue[Commit]") -> Iterator[Pool]:
+def threads() -> int:
+    return 1
+
+
+@pytest.fixture
+def pool(written: "queue.Queue[Commit]", threads: int) -> Iterator[Pool]:
     def commit(steps: Sequence[Commit]) -> list[int | Exception]:
         for step in steps:
             written.put(step)
         return [0] * len(steps)
 
-    pool = Pool(Clock(), Recorder(), 1, lambda: None, commit)
+    pool = Pool(Clock(), Recorder(), threads, lambda: None, commit)
     pool.start()
     yield pool
     pool.stop(PATIENCE_S)
@@ -119,3 +124,48 @@ def test_before_a_tool_that_takes_its_time_what_was_gathered_is_written(
     assert slow.ended.wait(PATIENCE_S)
     assert seen == [True]
     assert writing.ended.wait(PATIENCE_S)
+
+
+class Stuck(Script):
+    """A run whose driver itself waits: for its row at a release, for a slow store of artifacts."""
+
+    def __init__(self) -> None:
+        self.entered, self.gate = threading.Event(), threading.Event()
+        super().__init__()
+
+    def _ask(self, requests: Sequence[Request]) -> Steps[None]:  # noqa: ARG002 (it asks nothing)
+        self.entered.set()
+        assert self.gate.wait(PATIENCE_S)
+        yield NextSlice()
+
+
+@pytest.mark.parametrize("threads", [2])
+def test_a_run_that_waits_between_its_requests_keeps_no_other_run_waiting(pool: Pool) -> None:
+    stuck, other = Stuck(), Script(OnThread(lambda: None, PATIENCE_S, "quick"))
+    pool.put(stuck)
+    assert stuck.entered.wait(PATIENCE_S)
+
+    pool.put(other)
+
+    assert other.ended.wait(PATIENCE_S)
+    assert not stuck.ended.is_set()
+    stuck.gate.set()
+    assert stuck.ended.wait(PATIENCE_S)
+
+
+def test_a_step_is_written_although_the_only_thread_waits_between_two_requests(
+    pool: Pool, written: "queue.Queue[Commit]"
+) -> None:
+    step = cast("Commit", "the step")
+    stuck, writing = Stuck(), Script(Write(step))
+
+    def begin() -> None:
+        pool.put(writing)
+        pool.put(stuck)
+
+    pool.put(Script(OnThread(begin, PATIENCE_S, "begins")))
+
+    assert stuck.entered.wait(PATIENCE_S)
+    assert written.get(timeout=PATIENCE_S) is step
+    stuck.gate.set()
+    assert stuck.ended.wait(PATIENCE_S)
