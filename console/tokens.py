@@ -212,15 +212,6 @@ def bearer_in(header: str) -> Bearer:
     return bearer_of(token.strip())
 
 
-def owner_of(token: str) -> str:
-    """Give the name of the account that a token stands for.
-
-    Raises:
-        TokenRefused: It is not valid.
-    """
-    return bearer_of(token).user.get_username()
-
-
 def is_form(token: str) -> bool:
     """Tell whether a text could be a token of ours, without asking the database."""
     if FORM.fullmatch(token) is None:

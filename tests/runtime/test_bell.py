@@ -8,8 +8,6 @@ import pytest
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.brokers.stub import StubBroker
 
-from console import embedded
-from runtime.actors import broker as brokers
 from runtime.actors.bell import Bell
 from runtime.actors.broker import BrokerHints
 
@@ -40,18 +38,6 @@ class Ear:
     def count(self) -> int:
         """How many it has heard."""
         return self._count
-
-
-@pytest.fixture
-def broker(services: embedded.Services) -> Iterator[RedisBroker]:
-    brokers.broker.cache_clear()
-    chosen = brokers.broker()
-    assert isinstance(chosen, RedisBroker)
-    chosen.client.flushdb()
-    yield chosen
-    chosen.client.flushdb()
-    chosen.client.close()
-    brokers.broker.cache_clear()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Messages the broker gave up are shown, and can be sent again once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import dramatiq
@@ -8,22 +7,9 @@ import pytest
 from django.conf import settings
 from dramatiq.brokers.redis import RedisBroker
 
-from console import embedded
 from runtime import api
 from runtime.actors import broker as brokers
 from runtime.actors.dead import BrokerLetters
-
-
-@pytest.fixture
-def broker(services: embedded.Services) -> Iterator[RedisBroker]:
-    brokers.broker.cache_clear()
-    chosen = brokers.broker()
-    assert isinstance(chosen, RedisBroker)
-    chosen.client.flushdb()
-    yield chosen
-    chosen.client.flushdb()
-    chosen.client.close()
-    brokers.broker.cache_clear()
 
 
 def give_up(broker: RedisBroker, queue: str) -> None:

@@ -51,11 +51,6 @@ async def pay_refund(body: Json) -> Json:
     return await _send("POST", "/refunds", body)
 
 
-async def find_refund(operation_id: str) -> Json | None:
-    """Look up the refund an operation paid; None where it paid none."""
-    return await _look_up(f"/refunds/by-operation/{_quoted(operation_id)}")
-
-
 async def send_mail(body: Json) -> Json:
     """Send a mail; the shop sends one for each call."""
     return await _send("POST", "/mails", body)
