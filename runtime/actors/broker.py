@@ -41,9 +41,9 @@ class BrokerHints:
             options={},
         )
         try:
+            ring(broker(), queue)
             broker().declare_queue(queue)
             broker().enqueue(message)
-            ring(broker(), queue)
         except (BrokerGone, OSError) as error:
             _LOG.warning("a hint for queue %s was lost: %s", queue, error)
         except Exception as error:  # noqa: BLE001 (a doorbell must never fail who rings it)

@@ -75,7 +75,7 @@ class Live:
         """Wait for hints, and until the last ones are old enough; empty when closed."""
         with self._some:
             self._some.wait_for(lambda: self._moves or self._closed)
-            left_s = sent_s + GATHER_S - time.monotonic()
+            left_s = max(sent_s + GATHER_S - time.monotonic(), 0.03)
             if left_s > 0:
                 self._some.wait_for(lambda: self._closed, left_s)
             moves, self._moves = self._moves, {}

@@ -5,6 +5,7 @@ The driver decides which call it is.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -39,6 +40,8 @@ from runtime.tools.registry import AnyTool
 
 _LOG = logging.getLogger("runtime.driver")
 _COMMIT_WITHIN_S = 5.0
+_AT_ONCE_MS = 2
+"""A read that took longer is written before anything else: it may be worth keeping."""
 
 
 class Writing(Protocol):
@@ -67,6 +70,7 @@ class Caller:
         write: How everything about it is written.
         tools: The task's tools as deployed, by name.
         resumed: The next call may have been under way in other hands.
+        plans_at_once: Whether the planner is so quick that an outcome may wait for it.
         call: The call that is out, for what the fence refuses.
         outcome: What it gave, until that is written.
     """
@@ -77,6 +81,7 @@ class Caller:
     write: Writing
     tools: dict[str, AnyTool]
     resumed: bool
+    plans_at_once: Callable[[], bool]
     call: Call | None = None
     outcome: Outcome = None
 
@@ -179,7 +184,14 @@ class Caller:
         else:
             desk.ports.crash(CrashPoint.AFTER_CALL)
             yield from self._settle(call, outcome, took_ms)
-        self.call, self.outcome = None, None
+        if not desk.is_ahead:
+            self.call, self.outcome = None, None
+
+    def catch_up(self) -> Steps[None]:
+        """Write the outcome that is kept back, if there is one."""
+        if self.desk.is_ahead:
+            yield from self.desk.catch_up()
+            self.call, self.outcome = None, None
 
     def _wires(self, call: Call) -> calls.Wires:
         desk, house = self.desk, self.house
@@ -206,6 +218,10 @@ class Caller:
         self.house.record(self.desk, call.tool, None)
         kept = calls.keep(self.desk, outcome.value)
         command = c.Succeeded(call.decided, kept.digest, kept.summary, took_ms)
+        if call.tool.effect is Effect.READ and took_ms <= _AT_ONCE_MS and self.plans_at_once():
+            self.desk.keep_back(command, calls.attached_to(call, kept))
+            self._remember(call, kept)
+            return
         if (yield from self.write(command, calls.attached_to(call, kept))):
             self._remember(call, kept)
 

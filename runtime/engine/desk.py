@@ -114,6 +114,7 @@ class Desk:
     deaths: int
     parked: bool = False
     _staged: Decision | None = None
+    _ahead: Attached | None = None
     _named: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     # --- deciding --------------------------------------------------------------------------------
@@ -135,6 +136,24 @@ class Desk:
         """Decide something that is written with the next commit."""
         self._staged = self.decide(command)
         self.at = self._staged.after
+
+    def keep_back(self, command: c.Command, attached: Attached) -> None:
+        """Decide the outcome of a read that is written with what the planner says next.
+
+        Whatever happens before that, it is lost and the read is made again.
+        """
+        self.stage(command)
+        self._ahead = attached
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether an outcome is kept back."""
+        return self._ahead is not None
+
+    def catch_up(self) -> Steps[bool]:
+        """Write the outcome that is kept back by itself."""
+        assert self._staged is not None  # noqa: S101 (it is part of what is kept back)
+        return (yield from self.writing(self._staged))
 
     def context(self) -> PlanContext:
         """Give what a script planner may see."""
@@ -198,6 +217,8 @@ class Desk:
             NotWritten: The lease ran out before a dispatch, or the operation is settled already.
         """
         after = decision.after
+        if self._ahead is not None:
+            attached = attached.behind(self._ahead)
         ends, leaves = after.state in TERMINAL, after.state not in RUNNABLE
         step = Commit(
             holder=self.claimed.holder,
@@ -262,7 +283,7 @@ class Desk:
                 return int(outcome.value)
 
     def _moved_to(self, decision: Decision, step: Commit, attention: int) -> None:
-        self._staged = None
+        self._staged = self._ahead = None
         self.at = decision.after
         self.version = decision.after.seq
         self.attention = attention

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from runtime.core import commands as c
 from runtime.core.effects import Effect
@@ -72,7 +73,13 @@ class Driver:
         # Only the first call after a claim can have been under way in other hands.
         resumed = self.desk.claimed.epoch > 1
         self._calling = Caller(
-            self.house, self.desk, self.slice, self._write, self._tools, resumed=resumed
+            self.house,
+            self.desk,
+            self.slice,
+            self._write,
+            self._tools,
+            resumed=resumed,
+            plans_at_once=partial(self.house.is_quick, self._planner),
         )
         try:
             if first is not None:
@@ -93,6 +100,8 @@ class Driver:
     def _live(self) -> Steps[None]:
         desk, house = self.desk, self.house
         while not desk.parked and desk.at.state not in TERMINAL:
+            if desk.is_ahead and not self._goes_on_planning():
+                yield from self._catch_up()
             if desk.attention != desk.attended and not (yield from obey(desk)):
                 return
             if desk.parked:
@@ -109,6 +118,21 @@ class Driver:
                 yield NextSlice()
                 self._since_s = desk.ports.clock.boottime_s()
             yield from self._step()
+
+    def _goes_on_planning(self) -> bool:
+        """Tell whether nothing stands between the outcome of a read and the planner's next word."""
+        desk, house = self.desk, self.house
+        return (
+            desk.at.state is State.PLANNING
+            and desk.attention == desk.attended
+            and not (desk.held or house.stopping or house.slice_over(self._since_s))
+        )
+
+    def _catch_up(self) -> Steps[None]:
+        """Write the outcome that is kept back, if there is one, by itself."""
+        if self.desk.is_ahead:
+            yield from self._calling.catch_up()
+            self.after_commit()
 
     def _step(self) -> Steps[None]:
         match self.desk.at.state:
@@ -187,18 +211,25 @@ class Driver:
         if self.desk.at.drift != named[:200]:
             self.desk.stage(c.Drifted(changes, named[:200]))
 
+    @property
+    def _planner(self) -> str:
+        return f"planner of {self.agent.name}"
+
     # --- planning --------------------------------------------------------------------------------
 
     def _plan(self) -> Steps[None]:
         context = self.desk.context()
         planner = self.agent.planner
         outcome = yield OnThread(
-            lambda: check_plan(planner(context)), PLANNER_TIMEOUT_S, f"planner of {self.agent.name}"
+            lambda: check_plan(planner(context)), PLANNER_TIMEOUT_S, self._planner
         )
         if isinstance(outcome, Raised):
+            yield from self._catch_up()
             yield from self._reject(_said(outcome.error))
             return
         assert isinstance(outcome, Returned)  # noqa: S101 (an outcome is one of the two)
+        if not isinstance(outcome.value, FinishPlan | FailPlan):
+            yield from self._catch_up()
         try:
             yield from self._follow(outcome.value)
         except (PlanInvalid, ArgumentsRefused) as error:

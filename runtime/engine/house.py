@@ -25,6 +25,10 @@ class House(Protocol):
         """Tell whether somebody else waits for this thread and our time is up."""
         ...
 
+    def is_quick(self, name: str) -> bool:
+        """Tell whether code of this name is over at once, as far as it has been seen."""
+        ...
+
     def wanted(self, task_id: UUID) -> bool:
         """Tell whether somebody wants something of a task."""
         ...

@@ -153,6 +153,10 @@ class Pool:
         """Whether code takes so little time that one thread can take turns with many runs."""
         return self._pace_s < _SLOW_S
 
+    def is_quick(self, name: str) -> bool:
+        """Whether code of this name took so little time lately that nothing goes on meanwhile."""
+        return self._took_s.get(name, 1.0) < _SLOW_S
+
     def stop(self, timeout_s: float) -> None:
         """End the threads once they have nothing to do; hung ones are left behind."""
         self._stopping.set()
@@ -260,7 +264,7 @@ class Pool:
 
     def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
         me, name = threading.get_ident(), request.name
-        is_slow = self._took_s.get(name, 1.0) > _SLOW_S
+        is_slow = not self.is_quick(name)
         if is_slow and isinstance(request, OnThread):
             self._leave_nothing_waiting()
         started_s = self._clock.boottime_s()

@@ -87,8 +87,8 @@ class RunQueue:
         self._ready: deque[GoOn] = deque()
         self._writes: deque[Waiting] = deque()
         self._lock = threading.Lock()
-        self._some = threading.Condition(self._lock)
-        self._idle = 0
+        #: Threads that sleep, each behind a lock of its own; the last one is the first to wake.
+        self._asleep: list[threading.Lock] = []
         self._turning = 0
         self._writing = 0
         self._look = False
@@ -105,7 +105,7 @@ class RunQueue:
     @property
     def sleeping(self) -> int:
         """Threads that wait to be woken."""
-        return self._idle
+        return len(self._asleep)
 
     # --- from anywhere ---------------------------------------------------------------------------
 
@@ -125,7 +125,8 @@ class RunQueue:
         """End each thread at its next turn; steps that wait are written first."""
         with self._lock:
             self._stopping = True
-            self._some.notify_all()
+            while self._asleep:
+                self._rouse()
 
     # --- from the pool's threads -----------------------------------------------------------------
 
@@ -175,11 +176,7 @@ class RunQueue:
                 if self._look:
                     self._look = False
                     return Sign.LOOK
-                self._idle += 1
-                self._turning -= 1
-                self._some.wait()
-                self._turning += 1
-                self._idle -= 1
+                self._sleep()
 
     # --- from the watch --------------------------------------------------------------------------
 
@@ -197,17 +194,33 @@ class RunQueue:
             is_still = bool(waits) and self._taken == self._seen
             self._still = self._still + 1 if is_still else 0
             self._seen = self._taken
-            if self._idle:
+            if self._asleep:
                 if self._still > 1:
-                    self._some.notify()
+                    self._rouse()
                 return False
             return bool(self._writes) and (self._turning <= 0 or self._still > 1)
 
     # --- under the lock --------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        if self._idle and self._turning <= 0:
-            self._some.notify()
+        if self._asleep and self._turning <= 0:
+            self._rouse()
+
+    def _rouse(self) -> None:
+        # The one that slept last: the server knows its statements, and both have them at hand.
+        self._asleep.pop().release()
+        self._turning += 1
+
+    def _sleep(self) -> None:
+        mine = threading.Lock()
+        mine.acquire()
+        self._asleep.append(mine)
+        self._turning -= 1
+        self._lock.release()
+        try:
+            mine.acquire()
+        finally:
+            self._lock.acquire()
 
     def _age_s(self) -> float:
         return self._clock.boottime_s() - self._writes[0].since_s

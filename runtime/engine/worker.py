@@ -37,6 +37,8 @@ from runtime.tools.agents import registry
 from runtime.tools.registry import AnyTool
 
 _LOG = logging.getLogger("runtime.worker")
+SUSPECTS_EVERY_S = 0.5
+"""A look for suspects is a round trip that fresh tasks need not wait for each time."""
 GC_EVERY = 20_000
 """Objects between two collections: the default looks through all of them every few steps."""
 
@@ -85,6 +87,7 @@ class Worker:
         self._more = False
         self._untold = False
         self._claiming = threading.Lock()
+        self._suspects_at_s = 0.0
         self._wanted: frozenset[UUID] = frozenset()
         self._recorder = Recorder()
         self._breakers = Breakers(ports)
@@ -125,6 +128,10 @@ class Worker:
         """Hear that there may be work."""
         self._more = True
         self._pool.nudge()
+
+    def has_room(self) -> bool:
+        """Tell whether it would take a task now."""
+        return not (self.stopping or self.draining) and self._room() > 0
 
     def take(self) -> None:
         """Claim on the calling thread: a message is acknowledged once the claim is committed."""
@@ -222,10 +229,14 @@ class Worker:
             self._admit(claimed)
 
     def _isolate(self) -> None:
-        if not self._isolation.busy:
-            suspect = claims.find_suspect(self.options.queues, list(registry.agents))
-            if suspect is not None:
-                self._isolation.run(suspect, then=self.look)
+        now_s = self.ports.clock.boottime_s()
+        if self._isolation.busy or now_s < self._suspects_at_s:
+            return
+        suspect = claims.find_suspect(self.options.queues, list(registry.agents))
+        if suspect is None:
+            self._suspects_at_s = now_s + SUSPECTS_EVERY_S
+        else:
+            self._isolation.run(suspect, then=self.look)
 
     def _admit(self, claimed: Claimed) -> None:
         run = TaskRun(self, claimed)
@@ -328,6 +339,10 @@ class Worker:
         """Tell whether somebody else waits for this thread and our time is up."""
         spent_s = self.ports.clock.boottime_s() - since_s
         return spent_s > self.options.slice_s and self._pool.backlog > 0
+
+    def is_quick(self, name: str) -> bool:
+        """Tell whether code of this name is over at once, as far as it has been seen."""
+        return self._pool.is_quick(name)
 
     def wanted(self, task_id: UUID) -> bool:
         """Tell whether somebody wants something of a task."""

@@ -6,7 +6,7 @@ of people when no worker holds the task.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from uuid import UUID
@@ -74,6 +74,18 @@ class Attached:
     end_result: str | None = None
     end_reason: str | None = None
     end_search: str = ""
+
+    def behind(self, earlier: "Attached") -> "Attached":
+        """Add the facts of a completed call that is written with the same commit.
+
+        Must hold: these are of an ending, so that no fact is in both.
+        """
+        return replace(
+            earlier,
+            end_result=self.end_result,
+            end_reason=self.end_reason,
+            end_search=self.end_search,
+        )
 
 
 NOTHING = Attached()

@@ -43,6 +43,10 @@ class House:
         """Nobody else wants the thread."""
         return False
 
+    def is_quick(self, name: str) -> bool:
+        """Nobody has seen it."""
+        return False
+
     def wanted(self, task_id: UUID) -> bool:
         """Learn it from the commits."""
         return False

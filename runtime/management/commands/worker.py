@@ -57,7 +57,7 @@ class Command(BaseCommand):
         worker.start()
         telemetry.start("worker")
         door = declare(worker.take, queues)
-        bell = Bell(door, queues, worker.look)
+        bell = Bell(door, queues, worker.look, worker.has_room)
         bell.start()
         consumer = dramatiq.Worker(
             door,
