@@ -96,7 +96,7 @@ def task_list(request: HttpRequest) -> HttpResponse:
     page, count = None, Count(None)
     try:
         if not (asked.errors and is_fragment(request)):
-            page, count, asked = _looked_at(asked, request.GET.get("cursor", ""))
+            page, count, asked = _looked_at(asked, _place(request))
     except queries.BadCursor:
         return HttpResponseBadRequest(_("This address leads to no page of the list."))
     context = _context(request, asked, page) | {"count": count}
@@ -115,18 +115,37 @@ def _fragment(request: HttpRequest, asked: Asked, context: dict[str, Any]) -> Ht
         response["HX-Retarget"], response["HX-Reswap"] = "#filters", "outerHTML"
         response["HX-Push-Url"] = "false"
         return response
-    if request.GET.get("cursor"):
+    if _is_appended(request):
         return render(request, "tasks/list.html#more", context)
     response = render(request, "tasks/list.html#inside", context | _around(request, asked))
     response["HX-Push-Url"] = task_views.address(asked.query, context["view"])
     return response
 
 
-def _looked_at(asked: Asked, cursor: str) -> tuple[TaskPage | None, Count, Asked]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which page of the list: the one after a row, or the one before it."""
+
+    cursor: str
+    is_before: bool
+
+
+def _place(request: HttpRequest) -> Place:
+    before = request.GET.get("before", "")
+    return Place(before or request.GET.get("cursor", ""), is_before=bool(before))
+
+
+def _is_appended(request: HttpRequest) -> bool:
+    """Tell whether rows are asked for that go below those which a page shows."""
+    return is_fragment(request) and "top" in request.GET
+
+
+def _looked_at(asked: Asked, place: Place) -> tuple[TaskPage | None, Count, Asked]:
     try:
         with queries.patiently():
             found = queries.TaskList(asked.filter, asked.now)
-            return found.page(cursor, ROWS), Count(found.count()), asked
+            get = found.page_before if place.is_before else found.page
+            return get(place.cursor, ROWS), Count(found.count()), asked
     except queries.TooSlow:
         field = "q" if asked.filter.q else "since"
         why = _("That takes too long to find. Narrow it by agent, state or time.")
@@ -137,6 +156,9 @@ def _context(request: HttpRequest, asked: Asked, page: TaskPage | None) -> dict[
     view = task_views.chosen(request)
     shown = task_columns.columns(task_views.columns_of(request, view))
     rows = page.rows if page else ()
+    before = page.before if page else ""
+    # Below the rows of a page stand further ones; what is before it stays the same.
+    top = request.GET["top"] if _is_appended(request) else before
     return {
         "asked": asked,
         "view": view,
@@ -144,9 +166,10 @@ def _context(request: HttpRequest, asked: Asked, page: TaskPage | None) -> dict[
         "columns": shown,
         "lines": _lines(request, rows, shown, asked.now),
         "cursor": page.cursor if page else "",
+        "before": top,
         "newest": page.newest if page else "",
         "is_loaded": page is not None,
-        "is_further": bool(request.GET.get("cursor")),
+        "is_further": bool(before),
         "width": 5 + len(shown) + int(_may_act(request)),
         "may_select": _may_act(request),
         "may_submit": allowed(request.user, Permission.SUBMIT_TASKS),

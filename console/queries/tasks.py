@@ -17,6 +17,10 @@ from console.queries.task_filters import Filter, Group, groups, span
 from console.queries.task_rows import TaskRow, task_rows
 from runtime.models import Task
 
+type _Place = tuple[int, UUID]
+"""A row of a list: the number of its group, and its task."""
+type _Start = tuple[int, UUID | None]
+
 _FIRST: Final = UUID(int=0)
 #: A page that takes longer is given up: its reader narrows it sooner than it comes.
 PATIENCE_MS: Final = 4000
@@ -24,11 +28,17 @@ PATIENCE_MS: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """Some rows, where the next page begins, and the newest task there is."""
+    """Some rows, and the newest task there is.
+
+    Args:
+        cursor: Where the next page begins; empty on the last one.
+        before: Where the page before ends; empty on the first one.
+    """
 
     rows: tuple[TaskRow, ...]
     cursor: str
     newest: str
+    before: str = ""
 
 
 class BadCursor(ValueError):
@@ -62,19 +72,48 @@ class TaskList:
         Raises:
             BadCursor: The cursor is none of ours.
         """
-        rank, after = _position(cursor, len(self._groups))
+        start = _position(cursor, len(self._groups))
         # First: what comes while the rows are read is news, and not lost between the two.
         newest = newest_task()
-        ids: list[tuple[int, UUID]] = []
-        for number in range(rank, len(self._groups)):
-            start = after if number == rank else None
-            found = self._ids(self._groups[number], start, limit + 1 - len(ids))
-            ids += [(number, task_id) for task_id in found]
-            if len(ids) > limit:
+        found = self._walk(start, limit + 1)
+        more = _cursor(found[limit - 1]) if len(found) > limit else ""
+        # What came before a place is before its rows, also where there is none of them any more.
+        before = cursor and (_cursor(found[0]) if found else cursor)
+        return self._page(found[:limit], newest, more, before)
+
+    def page_before(self, cursor: str, limit: int) -> TaskPage:
+        """Give the rows that end where a page begins; the first page if there are fewer.
+
+        Args:
+            cursor: Where the page after begins.
+            limit: Rows at most.
+
+        Raises:
+            BadCursor: The cursor is none of ours.
+        """
+        start = _position(cursor, len(self._groups))
+        newest = newest_task()
+        found = self._walk(start, limit + 1, back=True)
+        if len(found) <= limit:
+            return self.page("", limit)
+        shown = found[:limit][::-1]
+        return self._page(shown, newest, _cursor(shown[-1]), _cursor(shown[0]))
+
+    def _page(self, shown: Sequence[_Place], newest: str, more: str, before: str) -> TaskPage:
+        rows = task_rows([task_id for _, task_id in shown])
+        return TaskPage(tuple(rows), more, newest, before)
+
+    def _walk(self, start: _Start, most: int, *, back: bool = False) -> list[_Place]:
+        """Go through the groups from a place on, or back from it."""
+        rank, after = start
+        found: list[_Place] = []
+        for number in range(rank, -1, -1) if back else range(rank, len(self._groups)):
+            beyond = after if number == rank else None
+            ids = self._ids(self._groups[number], beyond, most - len(found), back=back)
+            found += [(number, task_id) for task_id in ids]
+            if len(found) >= most:
                 break
-        shown = ids[:limit]
-        more = f"{shown[-1][0]}.{shown[-1][1]}" if len(ids) > limit else ""
-        return TaskPage(tuple(task_rows([task_id for _, task_id in shown])), more, newest)
+        return found
 
     def count(self) -> int | None:
         """Count what it lets through, up to one above the cap; None where that takes too long."""
@@ -101,11 +140,13 @@ class TaskList:
         found = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
         return min(found.count(), most)
 
-    def _ids(self, group: Group, after: UUID | None, limit: int) -> list[UUID]:
+    def _ids(self, group: Group, after: UUID | None, limit: int, *, back: bool) -> list[UUID]:
         tasks = self._narrowed()
-        if after is not None:
-            tasks = tasks.filter(_beyond(group.order, after))
         order = ("-finished_at", "-id") if group.order == "-finished_at" else (group.order,)
+        if back:
+            order = tuple(_turned(field) for field in order)
+        if after is not None:
+            tasks = tasks.filter(_beyond(order[0], after))
         # Few hits of a search are sorted at once; else each condition is a walk of its own index.
         is_short = self._hits is not None and not self._hits.is_common
         conditions = (group.condition,) if is_short else group.conditions
@@ -130,15 +171,18 @@ class TaskList:
 
 
 @contextmanager
-def patiently() -> Iterator[None]:
+def patiently(patience_ms: int | None = None) -> Iterator[None]:
     """Bound the time of the reads inside.
+
+    Args:
+        patience_ms: How long each may take; without it, as long as a reader waits for a page.
 
     Raises:
         TooSlow: They took longer.
     """
     try:
         with transaction.atomic():
-            _set_patience(f"{PATIENCE_MS}ms")
+            _set_patience(f"{PATIENCE_MS if patience_ms is None else patience_ms}ms")
             yield
             _set_patience("0")
     except OperationalError as error:
@@ -157,7 +201,11 @@ def task_page(wanted: Filter, cursor: str, limit: int) -> TaskPage:
     return TaskList(wanted, database_now()).page(cursor, limit)
 
 
-def _position(cursor: str, ranks: int) -> tuple[int, UUID | None]:
+def _cursor(place: _Place) -> str:
+    return f"{place[0]}.{place[1]}"
+
+
+def _position(cursor: str, ranks: int) -> _Start:
     if not cursor:
         return 0, None
     rank, _, task_id = cursor.partition(".")
@@ -170,12 +218,19 @@ def _position(cursor: str, ranks: int) -> tuple[int, UUID | None]:
     return position
 
 
+def _turned(order: str) -> str:
+    return order.removeprefix("-") if order.startswith("-") else f"-{order}"
+
+
 def _beyond(order: str, after: UUID) -> Q:
-    if order != "-finished_at":
-        return Q(id__lt=after) if order == "-id" else Q(id__gt=after)
+    """Give what comes after a task in an order of ids or of ends."""
+    side = "lt" if order.startswith("-") else "gt"
+    by_id = Q(**{f"id__{side}": after})
+    if order.endswith("id"):
+        return by_id
     # What has ended keeps the time of its end, so its id names a place in the list.
     end = Task.objects.filter(pk=after).values("finished_at")[:1]
-    return Q(finished_at__lte=end) & (Q(finished_at__lt=end) | Q(id__lt=after))
+    return Q(**{f"finished_at__{side}e": end}) & (Q(**{f"finished_at__{side}": end}) | by_id)
 
 
 def newest_task() -> str:

@@ -41,6 +41,7 @@ class BrokerHints:
             options={},
         )
         try:
+            # First whoever waits; the message is for those who do not.
             ring(broker(), queue)
             broker().declare_queue(queue)
             broker().enqueue(message)

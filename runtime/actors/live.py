@@ -20,6 +20,8 @@ _LOG = logging.getLogger("runtime.live")
 GROUP: Final = "tasks"
 TYPE: Final = "tasks.moved"
 GATHER_S: Final = 0.1
+FIRST_S: Final = 0.03
+"""The first hint waits so long: a short task is told of once, when it is over."""
 MOST_IN_ONE: Final = 500
 CLOSE_S: Final = 0.5
 
@@ -72,12 +74,11 @@ class Live:
                 self._publish(runner, moves)
 
     def _next(self, sent_s: float) -> dict[UUID, int]:
-        """Wait for hints, and until the last ones are old enough; empty when closed."""
+        """Wait for hints, and for those that come right behind them; empty when closed."""
         with self._some:
             self._some.wait_for(lambda: self._moves or self._closed)
-            left_s = max(sent_s + GATHER_S - time.monotonic(), 0.03)
-            if left_s > 0:
-                self._some.wait_for(lambda: self._closed, left_s)
+            left_s = max(sent_s + GATHER_S - time.monotonic(), FIRST_S)
+            self._some.wait_for(lambda: self._closed, left_s)
             moves, self._moves = self._moves, {}
             return moves
 

@@ -49,7 +49,7 @@ document.body.addEventListener("signalbox:acted", () => live.poke());
 
 function address() {
   const query = new URLSearchParams(window.location.search);
-  for (const name of ["id", "cursor", "newest", "left"]) query.delete(name);
+  for (const name of ["id", "cursor", "before", "newest", "left"]) query.delete(name);
   return query;
 }
 
