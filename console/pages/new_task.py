@@ -21,6 +21,7 @@ from console import steering
 from console.access import Permission, needs
 from console.pages import schema_forms
 from console.pages.notes import leave
+from console.pages.problem_words import problem
 from console.pages.schema_forms import Field
 from console.pages.workers import unserved
 from console.steering import Wanted
@@ -121,8 +122,8 @@ def _turned(form: tuple[Field, ...], draft: Draft, into: str) -> Draft:
         value = _object(draft.text)
         draft.typed = schema_forms.fill(form, value)
         draft.mode = "form"
-    except ValueError as problem:
-        draft.errors["input"] = str(problem)
+    except ValueError as wrong:
+        draft.errors["input"] = str(wrong)
     return draft
 
 
@@ -189,8 +190,8 @@ def _input(form: tuple[Field, ...], draft: Draft) -> dict[str, Any]:
         return read.value
     try:
         return _object(draft.text)
-    except ValueError as problem:
-        draft.errors["input"] = str(problem)
+    except ValueError as wrong:
+        draft.errors["input"] = str(wrong)
         return {}
 
 
@@ -203,8 +204,8 @@ def _manifest(draft: Draft) -> Mapping[str, Any] | None:
         if isinstance(value, dict):
             return value
         draft.errors["manifest"] = _("A manifest is a JSON object.")
-    except ValueError as problem:
-        draft.errors["manifest"] = str(problem)
+    except ValueError as wrong:
+        draft.errors["manifest"] = str(wrong)
     return None
 
 
@@ -252,7 +253,7 @@ def _blame(form: tuple[Field, ...], draft: Draft, error: SignalboxError | None, 
             draft.errors |= at_fields
             draft.problems += rest
         else:
-            draft.errors["input"] = "\n".join(error.problems)
+            draft.errors["input"] = "\n".join(map(problem, error.problems))
     elif isinstance(error, _MANIFEST):
         draft.errors["manifest"] = said
     else:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from console.pages import schemas
+from console.pages import problem_words, schemas
+from console.pages.problem_words import said
 from console.pages.schemas import Schema
 
 MOST_FIELDS: Final = 100
@@ -269,9 +270,9 @@ def parse(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        said = _("This is not JSON: line %(line)s, column %(column)s: %(problem)s.")
-        facts = {"line": error.lineno, "column": error.colno, "problem": error.msg}
-        raise ValueError(said % facts) from None
+        sentence = _("This is not JSON: line %(line)s, column %(column)s: %(problem)s.")
+        facts = {"line": error.lineno, "column": error.colno, "problem": said(error.msg)}
+        raise ValueError(sentence % facts) from None
     except RecursionError:
         raise ValueError(_("This is nested too deeply.")) from None
 
@@ -323,12 +324,14 @@ def place(form: Iterable[Field], problems: Iterable[str]) -> tuple[dict[str, str
     errors: dict[str, str] = {}
     rest: list[str] = []
     for problem in problems:
-        where, colon, said = problem.partition(": ")
+        where, colon, what = problem.partition(": ")
         name = next((one for one in names if where == one or where.startswith(f"{one}.")), None)
         if name is None or not colon:
-            rest.append(problem)
+            rest.append(problem_words.problem(problem))
         else:
-            errors.setdefault(name, said if where == name else problem)
+            at_place = where == name
+            worded = said(what) if at_place else problem_words.problem(problem)
+            errors.setdefault(name, worded)
     return errors, rest
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from django.utils.translation import gettext
 
+from console.pages.problem_words import problem
 from console.pages.words import actor
 from console.recorded import recorded
 from runtime.core.error_base import SignalboxError
@@ -34,8 +35,12 @@ def refusal(error: SignalboxError) -> str:
     """Say why something was refused."""
     if not error.sentence:
         return str(error)
-    data = {name: _show(name, shown(value)) for name, value in vars(error).items()}
+    data = {name: _show(name, shown(_worded(name, value))) for name, value in vars(error).items()}
     return gettext(error.sentence).format_map(data)
+
+
+def _worded(name: str, value: object) -> object:
+    return tuple(map(problem, value)) if name == "problems" and isinstance(value, tuple) else value
 
 
 def _show(name: str, value: object) -> object:

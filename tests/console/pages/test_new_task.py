@@ -344,7 +344,7 @@ def test_problems_find_their_fields() -> None:
     assert errors == {
         "short": "too long",
         "home.number": "bad",
-        "many": "many.0.street: missing",
+        "many": "many.0.street: This is needed.",
     }
     assert rest == ["it is all wrong"]
 
