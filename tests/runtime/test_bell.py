@@ -8,8 +8,9 @@ import pytest
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.brokers.stub import StubBroker
 
-from runtime.actors.bell import Bell
+from runtime.actors.bell import MOST_KEPT, Bell
 from runtime.actors.broker import BrokerHints
+from tests.support.engine import eventually
 
 PATIENCE_S = 20.0
 
@@ -68,9 +69,41 @@ def test_a_hint_rings_the_workers_of_its_queue_and_no_others(listen: Listen) -> 
     assert (mine.count, other.count) == (2, 2)
 
 
-def test_whoever_begins_to_listen_looks_once_for_what_was_rung_before(listen: Listen) -> None:
+def test_a_ring_wakes_one_worker_and_the_next_ring_another(listen: Listen) -> None:
+    """However many are idle, a task is claimed once: the others need not look."""
+    first, second = listen("pay"), listen("pay")
+
+    BrokerHints().work("pay", None)
     BrokerHints().work("pay", None)
 
+    eventually(lambda: first.count + second.count == 4)
+    assert 1 <= first.count <= 3
+
+
+def test_who_has_no_room_leaves_the_rings_to_others(listen: Listen, broker: RedisBroker) -> None:
+    full, free = Ear(), listen("pay")
+    bell = Bell(broker, ["pay"], full.hear, lambda: False)
+    bell.start()
+    assert full.has_heard(1)
+
+    for heard in range(2, 6):
+        BrokerHints().work("pay", None)
+        assert free.has_heard(heard)
+
+    bell.stop()
+    assert full.count == 1
+
+
+def test_rings_that_nobody_takes_do_not_pile_up(broker: RedisBroker) -> None:
+    for _ in range(2 * MOST_KEPT):
+        BrokerHints().work("pay", None)
+
+    name = f"{broker.namespace}:pay.bell"
+    assert broker.client.llen(name) == MOST_KEPT
+    assert broker.client.ttl(name) > 0
+
+
+def test_whoever_begins_to_listen_looks_at_once(listen: Listen) -> None:
     assert listen("pay").count == 1
 
 
@@ -103,9 +136,9 @@ def test_where_the_broker_cannot_ring_nothing_is_listened_to() -> None:
 
 
 def _hang_up(broker: RedisBroker) -> None:
-    """Close the connections that listen, of this session's database only."""
+    """Close the connections that wait, of this session's database only."""
     client: Any = broker.client
     mine = str(client.connection_pool.connection_kwargs["db"])
-    for one in client.client_list(_type="pubsub"):
-        if one["db"] == mine:
+    for one in client.client_list():
+        if one["db"] == mine and one["cmd"] == "brpop":
             client.client_kill_filter(_id=one["id"])

@@ -3,6 +3,8 @@
 No tool is called and no planner asked: what a tool would have said stands in the arguments.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from uuid import UUID
 
 from runtime.core import checkpoint as cp
@@ -30,18 +32,19 @@ HOUR_S = 3600.0
 PORTS = Ports()
 
 
-def new_task(
+def new_task(  # noqa: PLR0913 (the parts of one row)
     *,
     key: str | None = None,
     body: str = "body",
     namespace: str = "default",
     queue: str = QUEUE,
     priority: int = 0,
+    tool_hashes: Mapping[str, str] = MappingProxyType({}),
 ) -> NewTask:
     """Make everything that is written when a task is created."""
     now = tasks.database_now()
     PORTS.clock.hear(now)
-    document = pinned(Manifest(), {}, "script", "1")
+    document = pinned(Manifest(), tool_hashes, "script", "1")
     secret = tasks.digest_key(namespace)
     return NewTask(
         id=PORTS.chance.uuid7(now),

@@ -1,6 +1,7 @@
 """What a pool's thread does next: the pure order of going on, gathering and writing."""
 
 import threading
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, cast
 
@@ -173,6 +174,36 @@ def test_a_thread_sleeps_on_while_another_takes_turns_and_wakes_when_that_one_go
     assert taken.get(timeout=PATIENCE_S) == GoOn(run("a"), None)
     assert still_asleep
     other.join(PATIENCE_S)
+
+
+def _sleep(queue: RunQueue, threads: int) -> bool:
+    return queue.sleeping == threads
+
+
+def test_the_thread_that_slept_last_is_woken_first(queue: RunQueue) -> None:
+    """Its connection knows the statements, and the server's process has them at hand."""
+    taken: SimpleQueue[str] = SimpleQueue()
+
+    def work(name: str) -> None:
+        queue.arrive()
+        while queue.take() is not Sign.STOP:
+            taken.put(name)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
+    for number, thread in enumerate(threads, 1):
+        thread.start()
+        eventually(partial(_sleep, queue, number))
+
+    woken = []
+    for _ in range(3):
+        queue.put(run("a"), None)
+        woken.append(taken.get(timeout=PATIENCE_S))
+        eventually(partial(_sleep, queue, len(threads)))
+    queue.stop()
+
+    assert woken == ["second"] * 3
+    for thread in threads:
+        thread.join(PATIENCE_S)
 
 
 def test_before_a_long_wait_everything_gathered_is_taken(queue: RunQueue) -> None:
