@@ -42,8 +42,8 @@ IN_LISTS: Final = (
     Key(("X",), _("Select all rows from the last selected one to this one")),
     Key(("a",), _("Go to what can be done to the selected tasks")),
     Key(("u",), _("Select none")),
-    Key(("[",), _("Page before")),
-    Key(("]",), _("Next page")),
+    Key(("h",), _("Page before")),
+    Key(("l",), _("Next page")),
     Key((".",), _("Show what is new")),
 )
 

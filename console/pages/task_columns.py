@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.queries import TaskRow
 
-#: In the order in which they stand, between "Step" and "Moved".
+#: Between "Step" and "Moved"; in this order until somebody puts them into another.
 COLUMNS: Final[dict[str, Any]] = {
     "agent": _("Agent"),
     "id": _("Id"),
@@ -56,9 +56,9 @@ class Cell:
 
 
 def known(names: object) -> list[str]:
-    """Give those of these names that are columns, each once, in the order of the list."""
-    wanted = set(map(str, names)) if isinstance(names, list | tuple | set) else set()
-    return [name for name in COLUMNS if name in wanted]
+    """Give those of these names that are columns, each once, in their order."""
+    wanted = map(str, names) if isinstance(names, list | tuple) else ()
+    return [name for name in dict.fromkeys(wanted) if name in COLUMNS]
 
 
 def columns(names: Iterable[str]) -> list[Column]:
@@ -67,10 +67,27 @@ def columns(names: Iterable[str]) -> list[Column]:
 
 
 def choices(shown: Sequence[str]) -> list[Column]:
-    """Give all columns, each with whether it is shown."""
+    """Give all columns, each with whether it is shown: those that are first, in their order."""
+    others = [name for name in COLUMNS if name not in shown]
     return [
-        Column(name, str(words), name in NUMBERS, name in shown) for name, words in COLUMNS.items()
+        Column(name, str(COLUMNS[name]), name in NUMBERS, name in shown)
+        for name in (*shown, *others)
     ]
+
+
+def moved(names: Sequence[str], name: str, step: int) -> list[str]:
+    """Give columns in the order in which one of them stands further right, or left.
+
+    Args:
+        names: The columns that are shown.
+        name: Which one; one that is not shown moves nothing.
+        step: 1 to the right, -1 to the left; at the end it stays.
+    """
+    found = list(names)
+    if name in found:
+        at = found.index(name)
+        found.insert(min(max(at + step, 0), len(found)), found.pop(at))
+    return found
 
 
 def cells(

@@ -212,20 +212,33 @@ def columns(request: HttpRequest) -> HttpResponse:
     asked = task_filters.read(given.dict(), queries.database_now())
     view = chosen(request)
     if request.method != "POST":
-        context = {
-            "choices": task_columns.choices(columns_of(request, view)),
-            "asked": asked,
-            "query": asked.query,
-            "view": view,
-        }
-        part = "#dialog" if is_fragment(request) else ""
-        return render(request, f"tasks/columns.html{part}", context)
+        return _column_dialog(request, asked, view, columns_of(request, view))
     names = task_columns.known(request.POST.getlist("column"))
+    for field, step in (("left", -1), ("right", 1)):
+        if field in request.POST:
+            # Only the dialog is put in order; it is kept with "Keep".
+            in_order = task_columns.moved(names, request.POST[field], step)
+            return _column_dialog(request, asked, view, in_order)
     if view is not None and view.is_mine:
         SavedView.objects.filter(pk=view.id, owner_id=request.user.pk).update(columns=names)
         return _go(request, address(asked.query, view))
     Preferences.objects.update_or_create(pk=request.user.pk, defaults={"columns": names})
     return _go(request, address(asked.query))
+
+
+def _column_dialog(
+    request: HttpRequest, asked: task_filters.Asked, view: View | None, shown: list[str]
+) -> HttpResponse:
+    context = {
+        "choices": task_columns.choices(shown),
+        "number": len(shown),
+        "is_moved": request.method == "POST",
+        "asked": asked,
+        "query": asked.query,
+        "view": view,
+    }
+    part = "#dialog" if is_fragment(request) else ""
+    return render(request, f"tasks/columns.html{part}", context)
 
 
 def _may_share(request: HttpRequest) -> bool:

@@ -142,7 +142,8 @@ class TaskList:
 
     def _ids(self, group: Group, after: UUID | None, limit: int, *, back: bool) -> list[UUID]:
         tasks = self._narrowed()
-        order = ("-finished_at", "-id") if group.order == "-finished_at" else (group.order,)
+        is_by_end = group.order == "-finished_at"
+        order: tuple[str, ...] = ("-finished_at", "-id") if is_by_end else (group.order,)
         if back:
             order = tuple(_turned(field) for field in order)
         if after is not None:

@@ -1,5 +1,6 @@
 """The list: what needs attention first, filters in the address, pages by key, rows as fragments."""
 
+import html
 import re
 from collections.abc import Callable
 from uuid import UUID, uuid4
@@ -84,21 +85,89 @@ def test_pages_go_on_exactly_where_the_last_one_ended(
     Hand(tasks[4]).start().ask("Which?")
     monkeypatch.setattr(task_list, "ROWS", 2)
 
-    seen, cursor = [], ""
+    seen, query = [], "top="
     while True:
-        answer = operator.get("/tasks/", {"cursor": cursor}, headers={"HX-Request": "true"})
+        answer = operator.get(f"/tasks/?{query}", headers={"HX-Request": "true"})
         seen.append(_shown(answer))
-        found = re.search(rb'hx-get="\?cursor=([0-9a-f.-]+)', answer.content)
+        found = re.search(rb'hx-get="\?([^"]+)"[^>]*>Show more here', answer.content)
         if found is None:
             break
-        cursor = found[1].decode()
+        query = html.unescape(found[1].decode())
 
     assert seen == [[tasks[4], tasks[0]], [tasks[1], tasks[2]], [tasks[3]]]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "state=attention",
+        "state=all",
+        "state=all&sort=oldest",
+        "state=done",
+        "sort=ended",
+        "q=refund",
+    ],
+)
+def test_pages_lead_forth_and_back_over_the_same_rows(
+    query: str, submitted: Submit, monkeypatch: pytest.MonkeyPatch, operator: Client
+) -> None:
+    """Given two groups of rows and three pages, each page has one address and two neighbours."""
+    tasks = [submitted(title="Refund") for _ in range(10)]
+    for task_id in tasks[:5]:
+        Hand(task_id).start().read().finish()
+    Hand(tasks[9]).start().ask("Which?")
+    monkeypatch.setattr(task_list, "ROWS", 2)
+
+    forth, address = [], f"?{query}"
+    while address:
+        page = operator.get(f"/tasks/{address}")
+        forth.append(_shown(page))
+        address = _leads(page, "next")
+    back, address = [], _leads(page, "before")
+    while address:
+        page = operator.get(f"/tasks/{address}")
+        back.append(_shown(page))
+        address = _leads(page, "before")
+
+    assert len(forth) >= 3
+    assert back == forth[-2::-1]
+
+
+def _leads(page: object, where: str) -> str:
+    found = re.search(rb'data-page="' + where.encode() + rb'" href="([^"]+)"', page.content)  # type: ignore[attr-defined]
+    return html.unescape(found[1].decode()) if found else ""
+
+
+def test_a_page_before_that_is_not_full_any_more_is_the_first_page(
+    submitted: Submit, monkeypatch: pytest.MonkeyPatch, operator: Client
+) -> None:
+    tasks = [submitted() for _ in range(4)]
+    monkeypatch.setattr(task_list, "ROWS", 2)
+    second = operator.get(f"/tasks/{_leads(operator.get('/tasks/'), 'next')}")
+
+    Hand(tasks[0]).start().read().finish()
+
+    assert _shown(operator.get(f"/tasks/{_leads(second, 'before')}")) == tasks[1:3]
+
+
+def test_a_page_whose_rows_have_gone_says_so_and_leads_back(
+    submitted: Submit, monkeypatch: pytest.MonkeyPatch, operator: Client
+) -> None:
+    tasks = [submitted() for _ in range(3)]
+    monkeypatch.setattr(task_list, "ROWS", 2)
+    address = _leads(operator.get("/tasks/"), "next")
+
+    Hand(tasks[2]).start().read().finish()
+    page = operator.get(f"/tasks/{address}").content.decode()
+
+    assert "This page of the list is empty by now" in page
+    assert f"?before=1.{tasks[1]}" in page
 
 
 @pytest.mark.parametrize("cursor", ["x", "9.0", "0.0", f"7.{NOBODY}", f"-1.{NOBODY}"])
 def test_an_address_that_is_no_page_is_refused(cursor: str, operator: Client) -> None:
     assert operator.get("/tasks/", {"cursor": cursor}).status_code == 400
+    assert operator.get("/tasks/", {"before": cursor}).status_code == 400
     with pytest.raises(BadCursor):
         queries.task_page(Filter(), cursor, 10)
 
@@ -157,7 +226,7 @@ def test_a_page_takes_as_many_queries_for_many_rows_as_for_few(
     few = asked()
     add(6)
 
-    assert asked() == few < 26
+    assert asked() == few < 30
 
 
 def test_counts_are_by_state_and_stop_at_a_cap(
@@ -191,6 +260,7 @@ def test_a_new_installation_offers_to_see_tasks_move(operator: Client) -> None:
     assert "data-bulk-bar" not in page
 
 
+@pytest.mark.parametrize("turned", [0, 1], ids=["forth", "back"])
 @pytest.mark.parametrize(
     ("index", "query"),
     [
@@ -202,17 +272,21 @@ def test_a_new_installation_offers_to_see_tasks_move(operator: Client) -> None:
     ],
 )
 def test_an_index_serves_each_way_to_narrow_a_list(
-    index: str, query: Filter, submitted: Submit
+    index: str, query: Filter, turned: int, submitted: Submit
 ) -> None:
     """With few rows a scan is cheaper, so scans are priced out; no index, no plan."""
-    submitted()
+    place = f"0.{submitted()}" if turned else ""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
         with CaptureQueriesContext(connection) as asked:
-            queries.TaskList(query, queries.database_now()).page("", 10)
+            get = queries.TaskList(query, queries.database_now())
+            # There is nothing before the place, so the first page is read after all.
+            _ = get.page_before(place, 10) if turned else get.page("", 10)
         plans = []
         for one in asked.captured_queries:
             cursor.execute(f"EXPLAIN {one['sql']}")
             plans += [row[0] for row in cursor.fetchall()]
 
-    assert any(f" {index} " in line for line in plans), "\n".join(plans)
+    # What a search looked up it knows, whichever page it is for.
+    walks = 1 + turned if index != "task_words" else 1
+    assert sum(f" {index} " in line for line in plans) >= walks, "\n".join(plans)

@@ -148,11 +148,8 @@ def test_columns_are_kept_with_the_account_and_with_a_view(
     operator.post(SAVE, {"name": "Wide"})
     operator.post("/tasks/columns/", {"view": str(_only().pk), "column": ["worker"]})
 
-    assert Preferences.objects.get(pk=person(Role.OPERATOR).pk).columns == [
-        "attempts",
-        "labels",
-        "key",
-    ]
+    kept = Preferences.objects.get(pk=person(Role.OPERATOR).pk).columns
+    assert kept == ["key", "labels", "attempts"]
     assert "shop: north" in mine
     assert "order-1" in mine
     assert 'class="scroll-x" tabindex="0"' in mine
@@ -179,6 +176,49 @@ def test_every_column_shows_something_of_every_kind_of_row(
             assert len(re.findall(r"<td ", row.split("</tr>")[0])) == width
     assert "testhost:4711" in page
     assert len(re.findall(r'<th scope="col"', page)) == width
+
+
+def test_columns_stand_in_the_order_they_were_moved_to_by_account_and_by_view(
+    operator: Client, submitted: Submit
+) -> None:
+    submitted()
+    operator.post("/tasks/columns/", {"column": ["agent", "queue", "key"]})
+    operator.post(SAVE, {"name": "Wide"})
+    view = str(_only().pk)
+
+    moving = operator.post(
+        "/tasks/columns/", {"column": ["agent", "queue", "key"], "left": "key", "view": view}
+    ).content.decode()
+    asked = re.findall(r'value="(\w+)" checked', moving)
+    before = _heads(operator.get("/tasks/", {"view": view}))
+    operator.post("/tasks/columns/", {"column": asked, "view": view})
+
+    assert asked == ["agent", "key", "queue"]
+    assert "it is number 2 of 3" in moving
+    assert before == ["Agent", "Queue", "Key"]
+    assert _heads(operator.get("/tasks/", {"view": view})) == ["Agent", "Key", "Queue"]
+    assert _heads(operator.get("/tasks/")) == ["Agent", "Queue", "Key"]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "order"),
+    [
+        ("queue", -1, ["queue", "agent", "key"]),
+        ("queue", 1, ["agent", "key", "queue"]),
+        ("agent", -1, ["agent", "queue", "key"]),
+        ("key", 1, ["agent", "queue", "key"]),
+        ("epoch", 1, ["agent", "queue", "key"]),
+    ],
+)
+def test_a_column_moves_by_one_place_and_stays_at_the_ends(
+    name: str, step: int, order: list[str]
+) -> None:
+    assert task_columns.moved(["agent", "queue", "key"], name, step) == order
+
+
+def _heads(page: object) -> list[str]:
+    text = page.content.decode()  # type: ignore[attr-defined]
+    return re.findall(r'class="c-more[^"]*">(.*?)</th>', text)
 
 
 def test_the_columns_that_are_shown_are_ticked(operator: Client) -> None:

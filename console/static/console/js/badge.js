@@ -8,6 +8,8 @@ export function attachBadge(element) {
     reviews(count) {
       number.textContent = String(count);
       element.hidden = count === 0;
+      element.classList.remove("is-unknown");
+      element.removeAttribute("title");
       document.title = count ? `(${count}) ${title}` : title;
     },
   });

@@ -22,8 +22,8 @@ export function attachRowKeys(element) {
     X: () => tell(here(), "signalbox:select", { range: true }),
     a: () => element.closest("form")?.querySelector("[data-bulk-bar].is-on button")?.focus({ preventScroll: true }),
     u: () => tell(element, "signalbox:select-none"),
-    "[": () => element.querySelector("[data-page=before]")?.click(),
-    "]": () => element.querySelector("[data-page=next]")?.click(),
+    h: () => element.querySelector("[data-page=before]")?.click(),
+    l: () => element.querySelector("[data-page=next]")?.click(),
     ".": () => document.querySelector("#news a")?.click(),
   });
 }
