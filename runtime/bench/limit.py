@@ -17,8 +17,8 @@ from runtime.core.machine import decide
 from runtime.core.states import State
 from runtime.engine.levers import hear
 from runtime.engine.ports import Ports
-from runtime.store import claims, journal
-from runtime.store.journal import Attached, Commit
+from runtime.store import claims, commit_text
+from runtime.store.commits import Attached, Commit
 from runtime.store.session import bind
 
 SECONDS = 3.0
@@ -93,5 +93,5 @@ def _prepare(task_id: UUID) -> tuple[str, dict[str, object], int]:
     decision = decide(at, command, ports.clock.now(), ports.chance, actor="worker:bench")
     attached = Attached(result='{"number":1,"text":"a small result"}', arguments='{"number":1}')
     step = Commit(claimed.holder, claimed.version, decision, claimed.attended, attached=attached)
-    text, params = journal.statement_of(step)
+    text, params = commit_text.statement_of(step)
     return text, dict(params), claimed.version

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from runtime.core.events import Event
 from runtime.core.payloads import Encoded
 from runtime.store import artifacts, claims, health, inbox, journal, ledger, reviews, tasks
+from runtime.store.commits import Commit, Holder
 from runtime.store.inbox import Letter
-from runtime.store.journal import Commit, Holder
 from runtime.store.ledger import Entry
 from runtime.store.session import give_up_idle_transaction, patiently
 from runtime.store.tasks import Result, Spec

@@ -33,7 +33,7 @@ from runtime.engine.requests import (
     RollBack,
     Steps,
 )
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.store.session import AGAIN, LOST, forget_connection
 from runtime.telemetry import Slice
 from runtime.tools.registry import AnyTool

@@ -20,7 +20,7 @@ from runtime.core.payloads import Encoded, encode, fits_inline, summarise
 from runtime.core.retry import RetryPolicy
 from runtime.engine.desk import Desk
 from runtime.engine.requests import InTransaction, OnLoop, OnThread
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.tools.child import run_isolated
 from runtime.tools.context import Ports as ToolPorts
 from runtime.tools.context import ToolContext

@@ -8,34 +8,30 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from typing import Any, cast, overload
+from functools import partial
+from typing import Any, cast
 
 from django.db import connection
 
-from runtime.core import checkpoint as cp
 from runtime.core import commands as c
-from runtime.core.apply import fold
 from runtime.core.checkpoint import Checkpoint
-from runtime.core.effects import Effect
-from runtime.core.errors import CheckpointUnreadable, LeaseLost, SignalboxError
+from runtime.core.errors import LeaseLost
 from runtime.core.events import Event
 from runtime.core.events import EventType as E
 from runtime.core.machine import decide, wakes_at
-from runtime.core.manifest import Manifest, from_pinned
-from runtime.core.payloads import CODEC, decode, encode, summarise
-from runtime.core.reviews import Kind
+from runtime.core.manifest import Manifest
+from runtime.core.payloads import encode, summarise
 from runtime.core.states import RUNNABLE, TERMINAL
 from runtime.core.story import Decision
 from runtime.engine.books import Books
 from runtime.engine.context import Finished, PlanContext, Results
+from runtime.engine.planned import Planned
 from runtime.engine.ports import CrashPoint, Ports
 from runtime.engine.requests import Outcome, Raised, Returned, Steps, Write
-from runtime.store.claims import SUSPECT_DEATHS, Claimed
+from runtime.store.claims import Claimed
+from runtime.store.commits import NOTHING, Attached, Commit, Consumed, Refused
 from runtime.store.inbox import Letter
-from runtime.store.journal import NOTHING, Attached, Commit, Consumed, Refused
 from runtime.store.session import AGAIN, LOST, forget_connection
-from runtime.store.tasks import spec_of
 
 _LOG = logging.getLogger("runtime.desk")
 _SHOWN_STEPS = 20
@@ -51,32 +47,6 @@ class NotWritten(Exception):
         """Take the guard."""
         super().__init__(reason)
         self.reason = reason
-
-
-class _Planned(Sequence[c.Decided]):
-    """The calls of a stored plan, each read when asked for: a commit needs one of thousands."""
-
-    def __init__(self, calls: list[dict[str, Any]]) -> None:
-        self._calls = calls
-
-    @overload
-    def __getitem__(self, index: int) -> c.Decided: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[c.Decided]: ...
-    def __getitem__(self, index: int | slice) -> c.Decided | Sequence[c.Decided]:
-        if isinstance(index, slice):
-            return _Planned(self._calls[index])
-        call = self._calls[index]
-        return c.Decided(
-            tool=call["tool"],
-            effect=Effect(call["effect"]),
-            digest=call["digest"],
-            arguments=call["arguments"],
-            operation_id=call.get("operation_id"),
-        )
-
-    def __len__(self) -> int:
-        return len(self._calls)
 
 
 @dataclass
@@ -179,7 +149,7 @@ class Desk:
     def _plan(self) -> Sequence[c.Decided]:
         if self.at.queue is None:
             return ()
-        return _Planned(self._event(self.at.queue.seq)["calls"])
+        return Planned(self._event(self.at.queue.seq)["calls"])
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -445,84 +415,3 @@ def _kept(step: Commit) -> Commit:
         attached=step.attached,
         consumed=step.consumed,
     )
-
-
-def sit_down(ports: Ports, claimed: Claimed, actor: str) -> Desk:
-    """Load a task that was just claimed.
-
-    Raises:
-        CheckpointUnreadable: The checkpoint is damaged, or does not fit the last completed call.
-    """
-    at = cp.decode(claimed.id, claimed.checkpoint, claimed.checkpoint_sum)
-    return _desk(ports, claimed, actor, at, verified=True)
-
-
-def sit_down_anyway(ports: Ports, claimed: Claimed, actor: str) -> Desk | None:
-    """Load a task whose checkpoint is unreadable: from its events; None if they are damaged too."""
-    try:
-        at = fold(ports.books.journal(claimed.id))
-    except SignalboxError:
-        _LOG.exception("task %s: the journal cannot be folded", claimed.id)
-        return None
-    return _desk(ports, claimed, actor, at, verified=False)
-
-
-def _desk(
-    ports: Ports,
-    claimed: Claimed,
-    actor: str,
-    at: Checkpoint,
-    *,
-    verified: bool,
-) -> Desk:
-    books = ports.books
-    spec = books.spec(claimed.id) if claimed.asked is None else spec_of(claimed.asked)
-    # Most claims are of fresh tasks: what cannot be there yet is not asked for.
-    rows = books.results(claimed.id) if at.done else []
-    chain = rows[-1].chain if rows else ""
-    if verified and (at.chain != chain or at.seq != claimed.version):
-        raise CheckpointUnreadable(str(claimed.id), "it does not fit the last completed call")
-    calls = [
-        Finished(row.call_id, row.tool, row.outcome, row.result, row.codec, row.summary)
-        for row in rows
-    ]
-    return Desk(
-        ports=ports,
-        claimed=claimed,
-        actor=actor,
-        at=at,
-        input=spec.input,
-        pinned=_pinned(spec.pinned_text, spec.codec),
-        manifest=_manifest(spec.pinned_text, spec.codec),
-        calls=calls,
-        answers=books.answers(claimed.id) if at.situation > 1 else [],
-        made=books.made(claimed.id) if at.writes else {},
-        key=books.digest_key(claimed.namespace),
-        version=claimed.version,
-        attention=claimed.attention,
-        attended=claimed.attended,
-        held=claimed.held,
-        deaths=claimed.deaths,
-    )
-
-
-@lru_cache(maxsize=256)
-def _pinned(text: str, codec: str) -> dict[str, Any]:
-    """Read a pinned document; thousands of tasks share a few of them."""
-    return cast("dict[str, Any]", decode(text, codec))
-
-
-@lru_cache(maxsize=256)
-def _manifest(text: str, codec: str) -> Manifest:
-    return from_pinned(_pinned(text, codec))
-
-
-def escalation(claimed: Claimed) -> c.Escalate | None:
-    """Tell whether a person must look before anything else is done with a claimed task."""
-    if claimed.deaths <= SUSPECT_DEATHS:
-        return None
-    why = f"its step ended the worker's process {claimed.deaths} times, the last time on its own"
-    return c.Escalate(Kind.KILLED_WORKER, why)
-
-
-__all__ = ["CODEC", "Desk", "NotWritten", "escalation", "sit_down", "sit_down_anyway"]

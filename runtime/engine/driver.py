@@ -30,7 +30,7 @@ from runtime.engine.requests import (
     Returned,
     Steps,
 )
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.telemetry import Slice
 from runtime.tools.agents import Agent
 from runtime.tools.registry import AnyTool

@@ -19,8 +19,8 @@ from runtime.engine.context import Finished
 from runtime.engine.desk import Desk
 from runtime.engine.requests import Steps
 from runtime.store.claims import SUSPECT_DEATHS
+from runtime.store.commits import NOTHING, Attached
 from runtime.store.inbox import Letter
-from runtime.store.journal import NOTHING, Attached
 
 _KEEP_DEATHS = frozenset({"hold", "release_hold"})
 

@@ -13,8 +13,9 @@ from runtime.core import commands as c
 from runtime.core.errors import CheckpointUnreadable
 from runtime.core.reviews import Decision, Kind
 from runtime.core.states import RUNNABLE, TERMINAL
-from runtime.engine.desk import Desk, at_once, sit_down, sit_down_anyway
+from runtime.engine.desk import Desk, at_once
 from runtime.engine.letters import obey
+from runtime.engine.loading import sit_down, sit_down_anyway
 from runtime.engine.ports import Ports
 from runtime.store import broken, claims
 from runtime.store.claims import Claimed

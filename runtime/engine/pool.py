@@ -35,7 +35,7 @@ from runtime.engine.requests import (
     Write,
 )
 from runtime.engine.runqueue import GoOn, Run, RunQueue, Sign, Together, Waiting
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 from runtime.store.session import TogetherRefused, forget_connection, unwrapped
 
 _LOG = logging.getLogger("runtime.pool")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.errors import Retryable
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 
 
 @dataclass(frozen=True, slots=True)

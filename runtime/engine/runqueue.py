@@ -15,7 +15,7 @@ from uuid import UUID
 
 from runtime.engine.ports import Clock
 from runtime.engine.requests import Outcome, Steps
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 
 MOST_TOGETHER = 32
 """Steps of one transaction: beyond it the rows are locked longer and little is gained."""

@@ -18,10 +18,11 @@ from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL
 from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
-from runtime.engine.desk import Desk, escalation, sit_down, sit_down_anyway
+from runtime.engine.desk import Desk
 from runtime.engine.driver import Driver
 from runtime.engine.isolation import Isolation
 from runtime.engine.lease import Lease, Report
+from runtime.engine.loading import escalation, sit_down, sit_down_anyway
 from runtime.engine.options import RuntimeOptions
 from runtime.engine.pool import Pool
 from runtime.engine.ports import CrashPoint, Ports

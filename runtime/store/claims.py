@@ -9,7 +9,7 @@ from runtime.core import checkpoint as cp
 from runtime.core.payloads import CODEC
 from runtime.core.reviews import Decision, Kind
 from runtime.core.story import Dice
-from runtime.store.journal import Holder
+from runtime.store.commits import Holder
 from runtime.store.session import execute, run
 
 SUSPECT_DEATHS = 2

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from runtime.core.payloads import CODEC, decode, encode
-from runtime.store.journal import Holder
+from runtime.store.commits import Holder
 from runtime.store.session import execute
 
 

@@ -21,8 +21,8 @@ from runtime.core.states import TERMINAL, State
 from runtime.engine.books import Standing
 from runtime.engine.ports import Clock
 from runtime.store.claims import Claimed
+from runtime.store.commits import Attached, Commit, Holder, Refused
 from runtime.store.inbox import Letter
-from runtime.store.journal import Attached, Commit, Holder, Refused
 from runtime.store.ledger import Entry
 from runtime.store.tasks import NewTask, Result, Spec
 from runtime.testing.facts import Ending, Item, Operation

@@ -20,8 +20,9 @@ from runtime.core.retry import Failure
 from runtime.core.reviews import Kind
 from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
-from runtime.engine.desk import Desk, escalation, sit_down
+from runtime.engine.desk import Desk
 from runtime.engine.driver import Driver
+from runtime.engine.loading import escalation, sit_down
 from runtime.engine.ports import Ports
 from runtime.engine.requests import (
     CallTimedOut,

@@ -9,10 +9,11 @@ from runtime.core.keys import arguments_digest, digest, operation_id
 from runtime.core.payloads import encode, summarise
 from runtime.core.retry import ErrorKind, Failure, RetryPolicy
 from runtime.core.reviews import Kind
-from runtime.engine.desk import Desk, sit_down
-from runtime.engine.ports import Ports
+from runtime.engine.desk import Desk
+from runtime.engine.loading import sit_down
+from runtime.engine.ports import Hints, NoHints, Ports
 from runtime.store import claims, leases
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.store.leases import Incarnation
 from runtime.store.tasks import database_now
 
@@ -24,10 +25,18 @@ class Hand:
         task_id: The task; must be free.
         lease_s: How long the worker's lease lasts.
         slots: How many tasks the worker says it can hold.
+        hints: Who is told what it does; nobody, unless somebody looks on.
     """
 
-    def __init__(self, task_id: UUID, *, lease_s: float = 60.0, slots: int = 10) -> None:
-        self.ports = Ports()
+    def __init__(
+        self,
+        task_id: UUID,
+        *,
+        lease_s: float = 60.0,
+        slots: int = 10,
+        hints: Hints | None = None,
+    ) -> None:
+        self.ports = Ports(hints=hints or NoHints())
         self.ports.clock.hear(database_now())
         self.worker = self.ports.chance.uuid7(self.ports.clock.now())
         leases.register(

@@ -10,7 +10,7 @@ from runtime.core.keys import arguments_digest, digest
 from runtime.core.payloads import encode, summarise
 from runtime.core.retry import ErrorKind
 from runtime.store import leases
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.store.leases import Incarnation
 from tests.agents_for_tests.clerk import NAME
 from tests.agents_for_tests.hand import Hand

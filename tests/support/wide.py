@@ -8,7 +8,7 @@ from runtime.core.effects import Effect
 from runtime.core.retry import ErrorKind, Failure, RetryPolicy
 from runtime.engine.desk import Desk
 from runtime.store import inbox
-from runtime.store.journal import Attached, Commit, Consumed
+from runtime.store.commits import Attached, Commit, Consumed
 from runtime.store.session import execute
 from tests.support import work
 

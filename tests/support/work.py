@@ -17,11 +17,12 @@ from runtime.core.manifest import Manifest, pinned, pinned_digest
 from runtime.core.payloads import encode
 from runtime.core.retry import ErrorKind, Failure, RetryPolicy
 from runtime.core.story import Decision
-from runtime.engine.desk import Desk, sit_down
+from runtime.engine.desk import Desk
+from runtime.engine.loading import sit_down
 from runtime.engine.ports import Ports
 from runtime.store import claims, leases, tasks
 from runtime.store.claims import Claimed
-from runtime.store.journal import Attached
+from runtime.store.commits import Attached
 from runtime.store.leases import Incarnation
 from runtime.store.session import execute
 from runtime.store.tasks import NewTask

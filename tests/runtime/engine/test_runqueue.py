@@ -10,7 +10,7 @@ import pytest
 from runtime.engine.ports import Clock
 from runtime.engine.requests import Returned
 from runtime.engine.runqueue import MOST_TOGETHER, OVERDUE_S, GoOn, Run, RunQueue, Sign, Together
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 from tests.support.engine import PATIENCE_S, eventually
 
 

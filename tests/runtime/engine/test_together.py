@@ -13,7 +13,7 @@ from runtime.engine.pool import Pool
 from runtime.engine.ports import Clock
 from runtime.engine.recorder import Recorder
 from runtime.engine.requests import NextSlice, OnThread, Request, Steps, Write
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 from tests.support.engine import PATIENCE_S, Site, eventually
 
 

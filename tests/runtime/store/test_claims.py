@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.reviews import Kind
 from runtime.store import broken, claims, inbox, tasks
-from runtime.store.journal import Holder
+from runtime.store.commits import Holder
 from runtime.store.session import execute
 from tests.support import wide, work
 from tests.support.shift import Shift

@@ -9,8 +9,8 @@ import pytest
 
 from runtime.core.effects import Effect
 from runtime.core.errors import LeaseLost, StaleVersion
-from runtime.store import journal
-from runtime.store.journal import Refused
+from runtime.store import commits, journal
+from runtime.store.commits import Refused
 from runtime.store.session import execute
 from tests.support import wide, work
 from tests.support.wide import Wide
@@ -282,7 +282,7 @@ def test_a_commit_settles_no_letter_of_another_task() -> None:
 def test_after_a_lost_connection_a_written_commit_is_recognised() -> None:
     desk = work.at_desk()
     decision, attached = work.read(desk)
-    step = journal.Commit(desk.claimed.holder, desk.version, decision, 0, attached=attached)
+    step = commits.Commit(desk.claimed.holder, desk.version, decision, 0, attached=attached)
 
     before = journal.landed(step)
     journal.commit(step)

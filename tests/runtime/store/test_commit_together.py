@@ -14,7 +14,7 @@ from runtime.core.errors import LeaseLost
 from runtime.engine.desk import Desk
 from runtime.engine.requests import Write
 from runtime.store import journal
-from runtime.store.journal import Commit
+from runtime.store.commits import Commit
 from runtime.store.session import LOST, TogetherRefused, execute
 from tests.runtime.store.test_commit import CASES, GUARDS, named
 from tests.support import wide, work

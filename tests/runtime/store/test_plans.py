@@ -13,6 +13,7 @@ from runtime.core.states import State
 from runtime.engine import sweep
 from runtime.store import (
     claims,
+    commits,
     counting,
     facts,
     health,
@@ -27,7 +28,7 @@ from runtime.store import (
     stuck,
     tasks,
 )
-from runtime.store.journal import Holder
+from runtime.store.commits import Holder
 from runtime.store.session import execute
 from tests.support import plans, sessions, wide, work
 from tests.support.plans import Plan
@@ -131,7 +132,7 @@ def test_taking_the_few_that_are_due_among_many_that_wait_touches_few_pages(crow
     assert 0 < found.buffers < FEW_BUFFERS
 
 
-def commit(step: journal.Commit) -> Callable[[], object]:
+def commit(step: commits.Commit) -> Callable[[], object]:
     return lambda: journal.commit(step)
 
 
@@ -148,7 +149,7 @@ def test_a_commit_with_all_its_blocks_finds_its_rows_by_their_keys(
 def test_a_read_step_touches_few_pages(crowd: UUID) -> None:
     desk = work.at_desk()
     decision, attached = work.read(desk)
-    step = journal.Commit(desk.claimed.holder, desk.version, decision, 0, attached=attached)
+    step = commits.Commit(desk.claimed.holder, desk.version, decision, 0, attached=attached)
 
     (found,) = check(commit(step), run=True)
 
