@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 
 from console.pages.words import Lamp, Worded, actor
 from runtime.api import EventView
+from runtime.core.effects import Effect, Touch
 from runtime.core.events import EventType as E
 from runtime.core.ledger_words import Word
 
@@ -25,6 +26,23 @@ _STANDINGS: Final = Worded(
         Word.UNDONE: pgettext_lazy("an effect", "undone"),
     }
 )
+_CLASSES: Final[Worded[str]] = Worded(
+    {
+        Effect.READ: pgettext_lazy("an effect class", "read"),
+        Effect.LOCAL: pgettext_lazy("an effect class", "local"),
+        Effect.KEYED: pgettext_lazy("an effect class", "keyed"),
+        Effect.CHECKED: pgettext_lazy("an effect class", "checked"),
+        Effect.ONCE: pgettext_lazy("an effect class", "once"),
+    }
+)
+_TOUCHES: Final[Worded[str]] = Worded(
+    {
+        Touch.MESSAGE: pgettext_lazy("what a write touches", "message"),
+        Touch.DELETE: pgettext_lazy("what a write touches", "delete"),
+        Touch.MONEY: pgettext_lazy("what a write touches", "money"),
+        Touch.RIGHTS: pgettext_lazy("what a write touches", "rights"),
+    }
+)
 _OUTCOMES: Final = Worded(
     {
         "succeeded": pgettext_lazy("a call", "succeeded"),
@@ -41,6 +59,16 @@ _OUTCOMES: Final = Worded(
 def standing(word: Word) -> str:
     """Name the standing of an effect."""
     return _STANDINGS[word]
+
+
+def effect_class(effect: str) -> str:
+    """Name what a call does to the world, as its tool declares it."""
+    return _CLASSES.get(effect, effect)
+
+
+def touch(what: str) -> str:
+    """Name what a write touches."""
+    return _TOUCHES.get(what, what)
 
 
 def outcome(word: str) -> str:

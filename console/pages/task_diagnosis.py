@@ -149,11 +149,11 @@ def _state(case: Case) -> Finding:
 def _workers(case: Case) -> str:
     workers = len({held.worker_id for held in case.holdings})
     said = ngettext(
-        "Claims: %(claims)d; %(count)d worker wrote its events.",
-        "Claims: %(claims)d; %(count)d workers wrote its events.",
+        "Changes of hands: %(hands)d; %(count)d worker wrote its events.",
+        "Changes of hands: %(hands)d; %(count)d workers wrote its events.",
         workers,
     )
-    return said % {"claims": case.lease.epoch, "count": workers}
+    return said % {"hands": case.lease.epoch, "count": workers}
 
 
 def _died(held: Holding) -> str:

@@ -24,6 +24,8 @@ from runtime.core.states import RUNNABLE, State
 _PROVED: Final = 2000
 """Journals up to so many events are proved while a page is made."""
 _LOOKED_AT: Final = 50
+#: Standings of effects that took place, whatever came of them later.
+HAPPENED: Final = frozenset({Word.CONFIRMED, Word.FOUND, Word.UNDONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ class Facts:
     @property
     def can_be_undone(self) -> bool:
         """Whether undoing is a matter for this task at all."""
-        return bool(self.compensations) or any(one.word is Word.UNDONE for one in self.effects)
+        return bool(self.compensations) or any(one.word in HAPPENED for one in self.effects)
 
     @property
     def trace_id(self) -> str:

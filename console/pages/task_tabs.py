@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 
 from console import queries
 from console.pages import task_checkpoints, task_manifest, task_window, timeline
-from console.pages.task_facts import Facts
+from console.pages.task_facts import HAPPENED, Facts
+from console.pages.task_lease import Records, tenures
+from console.pages.task_undo import Ground, Pair, back, needed
 from console.pages.task_window import number
 from console.queries import EffectLine, Moment
 from runtime import api
@@ -188,19 +190,33 @@ def _standings() -> list[tuple[str, str, str, frozenset[Word]]]:
 
 # --- undo ---------------------------------------------------------------------------------------
 
-_HAPPENED: Final = frozenset({Word.CONFIRMED, Word.FOUND, Word.UNDONE})
-
 
 def _forward(facts: Facts) -> list[EffectLine]:
-    return [effect for effect in facts.effects if effect.word in _HAPPENED]
+    return [effect for effect in facts.effects if effect.word in HAPPENED]
 
 
 def _undo(facts: Facts, _request: HttpRequest) -> dict[str, Any]:
-    declared = facts.compensations
+    task, happened = facts.task, _forward(facts)
     # The last one that happened is the first to be undone.
+    shown = happened[: -CALLS - 1 : -1]
+    ids = [effect.call_id for effect in shown]
+    tools = {tool.name: tool for tool in api.agent(task.agent).tools} if facts.agent else {}
+    hashes = task.manifest.get("tool_hashes")
+    ground = Ground(
+        task=task,
+        tools=tools,
+        hashes=hashes if isinstance(hashes, dict) else {},
+        succeeded=queries.succeeded(task.id, needed(shown, tools)),
+        writes=facts.limits.get("writes"),
+    )
+    arguments, results = queries.arguments_of(task.id, ids), queries.results_of(task.id, ids)
     return {
-        "undo": [(effect, declared.get(effect.tool, "")) for effect in reversed(_forward(facts))],
-        "declared": sorted(declared.items()),
+        "undo": [
+            Pair(one, arguments.get(one.call_id), results.get(one.call_id), back(one, ground))
+            for one in shown
+        ],
+        "undo_left_out": len(happened) - len(shown),
+        "declared": sorted(facts.compensations.items()),
     }
 
 
@@ -217,7 +233,7 @@ def _checkpoint(facts: Facts, request: HttpRequest) -> dict[str, Any]:
         "b": later,
         "farthest": farthest,
         "is_far": version > farthest,
-        "now_fields": task_checkpoints.flat(facts.at).items() if facts.at is not None else None,
+        "now_fields": task_checkpoints.named(facts.at) if facts.at is not None else None,
         "size": len(cp.encode(facts.at).encode()) if facts.at is not None else 0,
         "limit": cp.LIMIT_BYTES,
     }
@@ -254,9 +270,19 @@ def _manifest(facts: Facts, _request: HttpRequest) -> dict[str, Any]:
 
 def _lease(facts: Facts, _request: HttpRequest) -> dict[str, Any]:
     task = facts.task
+    refusals = api.refusals(task.id, limit=CALLS)
+    records = Records(
+        task=task,
+        holdings=queries.holdings(task.id, task.version),
+        epochs=queries.epochs_of(task.id),
+        takings=queries.takings(task.id),
+        refusals=refusals,
+        present=facts.lease.epoch,
+    )
     return {
-        "holdings": queries.holdings(task.id, task.version),
-        "refusals": api.refusals(task.id, limit=CALLS),
+        "tenures": tenures(records),
+        "takings": records.takings,
+        "refusals": refusals,
         "looked_from": max(task.version - queries.SCANNED, 0) + 1,
     }
 

@@ -3,7 +3,7 @@
 Each read is bounded by what a page shows; the way of a task is in `console.queries.journey`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -85,6 +85,33 @@ def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
     rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
     found: int | None = rows.order_by("position").values_list("position", flat=True).first()
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a completed call gave, and the event that tells of it."""
+
+    seq: int
+    value: Any
+
+
+def results_of(task_id: UUID, call_ids: Iterable[str]) -> dict[str, Result]:
+    """Read the results of completed calls, by call id; a large one is a reference."""
+    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
+    found: dict[str, Result] = {}
+    for call_id, seq, text, codec in rows.values_list("call_id", "seq", "result", "codec"):
+        found[call_id] = Result(seq, None if text is None else _read(text, codec))
+    return found
+
+
+def succeeded(task_id: UUID, tools: Collection[str]) -> set[str]:
+    """Name those of some tools that succeeded in a task."""
+    if not tools:
+        return set()
+    rows = StepResult.objects.filter(
+        task_id=task_id, tool__in=list(tools), outcome="succeeded"
+    ).order_by()
+    return set(rows.values_list("tool", flat=True).distinct())
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,68 +252,6 @@ def lease(task_id: UUID) -> LeaseView:
         worker_state=worker["state"] if worker else "",
         renewed_at=worker["renewed_at"] if worker else None,
         expires_at=worker["expires_at"] if worker else None,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """A run of events that one worker wrote while it held the task.
-
-    Args:
-        name: The worker as people find it; empty when it is not known any more.
-        state: Of the worker now; `death` how it died.
-    """
-
-    worker_id: UUID
-    name: str
-    state: str
-    death: str | None
-    ended_at: datetime | None
-    first_seq: int
-    last_seq: int
-    first_at: datetime
-    last_at: datetime
-
-
-_HOLDINGS: Final = """
-SELECT actor, min(seq), max(seq), min(at), max(at) FROM (
-    SELECT seq, at, actor, sum(fresh) OVER (ORDER BY seq) AS run FROM (
-        SELECT seq, at, actor,
-               (actor IS DISTINCT FROM lag(actor) OVER (ORDER BY seq))::int AS fresh
-        FROM runtime_event WHERE task_id = %s AND seq > %s AND actor LIKE 'worker:%%'
-    ) AS marked
-) AS runs
-GROUP BY run, actor ORDER BY min(seq) DESC LIMIT %s
-"""
-
-
-def holdings(task_id: UUID, version: int) -> list[Holding]:
-    """List who wrote the last `SCANNED` events of a task, the newest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDINGS, [task_id, max(version - SCANNED, 0), _MOST])
-        rows = [(UUID(actor.removeprefix("worker:")), *rest) for actor, *rest in cursor.fetchall()]
-    known = _workers({row[0] for row in rows})
-    return [_holding(known, *row) for row in rows]
-
-
-def _workers(ids: Iterable[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-    names = ("id", "host", "pid", "state", "death", "ended_at")
-    return {row["id"]: row for row in Worker.objects.filter(id__in=list(ids)).values(*names)}
-
-
-def _holding(known: Mapping[UUID, Mapping[str, Any]], worker_id: UUID, *run: Any) -> Holding:
-    worker = known.get(worker_id)
-    first_seq, last_seq, first_at, last_at = run
-    return Holding(
-        worker_id=worker_id,
-        name=f"{worker['host']}:{worker['pid']}" if worker else "",
-        state=worker["state"] if worker else "",
-        death=worker["death"] if worker else None,
-        ended_at=worker["ended_at"] if worker else None,
-        first_seq=first_seq,
-        last_seq=last_seq,
-        first_at=first_at,
-        last_at=last_at,
     )
 
 

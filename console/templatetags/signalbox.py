@@ -107,6 +107,18 @@ def effect_word(word: Word) -> str:
 
 
 @register.filter
+def effect_class(effect: str) -> str:
+    """Name what a tool declares that a call does to the world."""
+    return event_words.effect_class(effect)
+
+
+@register.filter
+def touch_word(touch: str) -> str:
+    """Name what a write touches."""
+    return event_words.touch(touch)
+
+
+@register.filter
 def outcome_word(word: str) -> str:
     """Name the outcome of a call, or the state of a worker."""
     return event_words.outcome(word)

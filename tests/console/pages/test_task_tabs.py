@@ -3,21 +3,24 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.db.models import F
 from django.test import Client
+from django.utils import timezone
 
 from console.models import AuditEntry
 from console.pages import task_checkpoints
 from console.pages.task_checkpoints import Mark
 from runtime import api
 from runtime.core import commands as c
-from runtime.core.checkpoint import Checkpoint, Wait
+from runtime.core.checkpoint import Checkpoint, Pending, Queue, Wait
 from runtime.core.effects import Effect
 from runtime.core.states import State
-from runtime.models import Artifact, ArtifactRef, Refusal, Task
+from runtime.models import Artifact, ArtifactRef, Refusal, Task, Worker
 from tests.agents_for_tests.hand import Hand
 from tests.support.task_pages import ANN, Submit, retried, shown
 
@@ -74,7 +77,7 @@ def test_checkpoints_of_two_events_are_compared_key_by_key(
 
     page = shown(operator, task_id, tab="checkpoint", a=4, b=5)
 
-    assert re.search(r"pending\.attempt</th>\s*<td>.*changed", page)
+    assert re.search(r"pending\.attempt</span></th>\s*<td>.*changed", page)
     assert re.search(r"wait\.kind|state", page)
     assert "keys are the same" in page
 
@@ -87,6 +90,15 @@ def test_any_pair_of_versions_is_answered(
     Hand(task_id).start().read()
 
     assert "After event" in shown(operator, task_id, tab="checkpoint", **asked)
+
+
+def test_every_key_of_a_checkpoint_has_a_meaning_in_words() -> None:
+    """A key that is added to the checkpoint gets a word here, or this fails."""
+    parts: dict[str, Any] = {"pending": Pending, "queue": Queue, "wait": Wait}
+    names = [name for name in Checkpoint._fields if name not in parts]
+    names += [f"{name}.{key.name}" for name, part in parts.items() for key in fields(part)]
+
+    assert [name for name in names if not task_checkpoints.meaning(name)] == []
 
 
 def test_what_was_added_and_removed_is_said_in_words() -> None:
@@ -143,12 +155,46 @@ def test_the_lease_tells_who_wrote_what_and_what_was_refused(
 
     page = shown(operator, task_id, tab="lease")
 
-    assert "It was claimed 2 times." in page
-    assert page.count("testhost:4711</th>") == 2
+    assert "It changed hands 2 times." in page
+    assert page.count("testhost:4711</span><br>") == 2
+    assert "Given back; no event tells when." in page
+    assert "It holds the task." in page
     assert "an outcome" in page
     assert "late &lt;b&gt;money" in page
     assert str(first.worker) in page
     assert second.worker != first.worker
+
+
+def test_the_lease_tells_deaths_and_who_took_it_away(operator: Client, submitted: Submit) -> None:
+    """A death is told where the task was in the dead worker's hands; epochs where kept."""
+    task_id = submitted()
+    first = Hand(task_id).start().begin().succeed()
+    Worker.objects.filter(pk=first.worker).update(
+        state="dead", ended_at=timezone.now(), death="killed by signal 9", left_behind=[task_id]
+    )
+    Task.objects.filter(pk=task_id).update(owner=None, due_at=timezone.now(), epoch=F("epoch") + 1)
+    second = Hand(task_id).read()
+    held = api.task(task_id).owner
+    AuditEntry.objects.create(
+        actor="human:ann",
+        action="task.force_release",
+        object=f"task:{task_id}",
+        result="done",
+        reason="it <b>hangs</b>",
+    )
+    Task.objects.filter(pk=task_id).update(owner=None, due_at=timezone.now(), epoch=F("epoch") + 1)
+    Hand(task_id).read()
+
+    page = shown(operator, task_id, tab="lease")
+
+    assert held == second.worker
+    rows = re.findall(r"<tr>(.*?)</tr>", page[page.index('id="panel"') :], re.DOTALL)[1:4]
+    told = [re.sub(r"<[^>]*>|\s+", " ", row) for row in rows]
+    assert "It holds the task." in told[0]
+    assert "ann took it away: it &lt;b&gt;hangs&lt;/b&gt;" in told[1]
+    assert "not kept" in told[1]
+    assert "Its worker died with it: killed by signal 9" in told[2]
+    assert re.search(r" 1 +Its worker", re.sub(r"\s+", " ", told[2])) is not None
 
 
 def test_tabs_of_what_a_task_has_nothing_of_are_absent(operator: Client, submitted: Submit) -> None:
@@ -185,7 +231,8 @@ def test_what_undoes_a_write_stands_beside_it(
 
     page = shown(operator, task_id, tab="undo")
 
-    assert "give_back" in page
+    assert "can be undone by give_back" not in page
+    assert "none declared" in page
     assert "Nothing is undone by itself" in page
 
 
