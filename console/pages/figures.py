@@ -66,7 +66,15 @@ def instant(at: datetime) -> str:
 
 def counting_is_behind() -> str:
     """Say that numbers are not of now because no sweep counts; empty while one does."""
-    age_s = api.sweep_age_s()
+    return counted_words(api.sweep_age_s())
+
+
+def counted_words(age_s: float | None) -> str:
+    """Say that nothing was counted for too long; empty if it was.
+
+    Args:
+        age_s: Seconds since the last count; None if there never was one.
+    """
     if age_s is None:
         return _("No sweep has run yet, so nothing is counted. Start one: uv run manage.py sweep")
     if age_s > _SWEEP_LATE_S:

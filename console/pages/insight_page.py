@@ -205,13 +205,23 @@ class Page:
         return Cell(words, f"{reverse('tasks')}?{urlencode(kept)}")
 
     def by_bucket(
-        self, heads: Sequence[str], cells: Callable[[datetime, Counts], Sequence[Cell] | None]
+        self,
+        heads: Sequence[str],
+        cells: Callable[[datetime | None, Counts], Sequence[Cell] | None],
     ) -> Table:
-        """List the buckets in which something happened, the newest first."""
+        """List the buckets in which something happened, the newest first, below all of them.
+
+        Args:
+            heads: Of the numbers.
+            cells: Gives the numbers of a bucket, or of the whole range where there is no beginning.
+        """
         lines = []
         for begin, counts in zip(self.begins, self.counts, strict=True):
             found = cells(begin, counts) if counts.by else None
             if found is not None:
                 is_open = begin == self.begins[-1]
                 lines.append(Line(self.named[begin], tuple(found), is_open))
+        whole = cells(None, self.series.total)
+        if whole is not None:
+            lines.append(Line(_("Whole range"), tuple(whole)))
         return Table((_("From"), *heads), tuple(reversed(lines)))

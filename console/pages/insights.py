@@ -5,7 +5,7 @@ address; every number that is a set of tasks leads to the list of exactly those.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -16,9 +16,10 @@ from django.views.decorators.http import require_safe
 
 from console import queries
 from console.access import Permission, needs
+from console.guard import is_fragment
 from console.pages import charts
 from console.pages.charts import Row
-from console.pages.figures import capped, count, counting_is_behind, percent, time_of
+from console.pages.figures import capped, count, counted_words, percent, time_of
 from console.pages.insight_page import RANGES, Cell, Chart, Line, Page, Table
 from console.queries import watching
 from runtime import api
@@ -32,6 +33,8 @@ DONE, FAILED, CANCELLED = (
 )
 MOST_NAMES: Final = 12
 LONGEST_AGENT: Final = 200
+EVERY_S: Final = 60
+"""An open page draws its charts anew after so long: no bucket is narrower."""
 
 
 @needs(Permission.VIEW_METRICS)
@@ -42,16 +45,23 @@ def insights(request: HttpRequest) -> HttpResponse:
     agent = request.GET.get("agent", "").replace("\x00", "").strip()[:LONGEST_AGENT]
     series = api.series(chosen.span_s, chosen.width_s, agent=agent)
     page = Page(series, chosen, agent)
-    known = queries.agents()
+    age_s = api.sweep_age_s()
     context = {
-        "ranges": RANGES.values(),
         "range": chosen,
         "agent": agent,
-        "agents": known if not agent or agent in known else [agent, *known],
         "computed_at": series.computed_at,
+        "counted_at": None if age_s is None else series.computed_at - timedelta(seconds=age_s),
         "charts": [draw(page) for draw in _CHARTS],
         "is_empty": not series.total.by,
-        "behind": counting_is_behind(),
+        "behind": counted_words(age_s),
+        "every_s": EVERY_S,
+    }
+    if is_fragment(request):
+        return render(request, "insights/insights.html#inside", context)
+    known = queries.agents()
+    context |= {
+        "ranges": RANGES.values(),
+        "agents": known if not agent or agent in known else [agent, *known],
     }
     return render(request, "insights/insights.html", context)
 
@@ -72,7 +82,7 @@ def _throughput(page: Page) -> Chart:
         for kind, state, words in _STATES
     ]
 
-    def cells(begin: datetime, slot: Counts) -> list[Cell] | None:
+    def cells(begin: datetime | None, slot: Counts) -> list[Cell] | None:
         if not slot.of("task_ended") and not slot.of("task_submitted"):
             return None
         ended = [
@@ -104,7 +114,7 @@ def _throughput(page: Page) -> Chart:
 def _failures(page: Page) -> Chart:
     rows = [Row("rate", _("failed"), [_rate(slot, "task_ended", FAILED) for slot in page.counts])]
 
-    def cells(begin: datetime, slot: Counts) -> list[Cell] | None:
+    def cells(begin: datetime | None, slot: Counts) -> list[Cell] | None:
         if not slot.of("task_ended"):
             return None
         failed, ended = slot.of("task_ended", FAILED), slot.of("task_ended")
@@ -157,6 +167,7 @@ def _latency(page: Page) -> Chart:
         name="latency",
         title=_("Task latency"),
         unit=_("from submission to the end, logarithmic"),
+        is_of_all=True,
     )
 
 
@@ -172,19 +183,28 @@ def _queue(page: Page) -> Chart:
 
 
 def _spans(  # noqa: PLR0913 (the words of one chart)
-    page: Page, kind: str, *, name: str, title: str, unit: str, note: str = ""
+    page: Page,
+    kind: str,
+    *,
+    name: str,
+    title: str,
+    unit: str,
+    note: str = "",
+    is_of_all: bool = False,
 ) -> Chart:
+    """Draw a span of tasks; `is_of_all` says that every task that ended has one."""
     slots, total = page.counts, page.series.total
     rows = [
         Row("half", _("p50"), [slot.quantile(kind, 0.5) for slot in slots]),
         Row("most", _("p95"), [slot.quantile(kind, 0.95) for slot in slots]),
     ]
 
-    def cells(_begin: datetime, slot: Counts) -> list[Cell] | None:
+    def cells(begin: datetime | None, slot: Counts) -> list[Cell] | None:
         if not slot.of(kind):
             return None
         quantiles = [Cell(time_of(slot.quantile(kind, share))) for share in (0.5, 0.95)]
-        return [Cell(count(slot.of(kind))), *quantiles]
+        measured = count(slot.of(kind))
+        return [page.tasks(measured, begin=begin) if is_of_all else Cell(measured), *quantiles]
 
     half, most = total.quantile(kind, 0.5), total.quantile(kind, 0.95)
     said = _("Half took at most about %(half)s, 95 %% at most about %(most)s.")
@@ -217,7 +237,7 @@ def _tools(page: Page) -> Chart:
         for kind, outcome, words in _CALLS
     ]
 
-    def cells(_begin: datetime, slot: Counts) -> list[Cell] | None:
+    def cells(_begin: datetime | None, slot: Counts) -> list[Cell] | None:
         if not slot.of("tool_call") and not slot.of("review_opened", "in_doubt"):
             return None
         outcomes = [Cell(count(slot.of("tool_call", outcome))) for _k, outcome, _w in _CALLS]
@@ -274,7 +294,7 @@ def _reviews(page: Page) -> Chart:
         Row("most", _("p95"), [slot.quantile("review_wait", 0.95) for slot in slots]),
     ]
 
-    def cells(_begin: datetime, slot: Counts) -> list[Cell] | None:
+    def cells(_begin: datetime | None, slot: Counts) -> list[Cell] | None:
         opened, decided = slot.of("review_opened"), slot.of("review_wait")
         if not opened and not slot.of("review_closed"):
             return None

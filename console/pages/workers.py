@@ -88,6 +88,7 @@ def workers(request: HttpRequest) -> HttpResponse:
     found, queues, now = api.workers(), api.queues(), queries.database_now()
     lines = _lines(found, now)
     living = [line for line in lines if line.is_living and line.worker.kind == "worker"]
+    broker = api.broker()
     context = {
         "lines": lines,
         "living": len(living),
@@ -96,7 +97,9 @@ def workers(request: HttpRequest) -> HttpResponse:
         "slots": sum(line.worker.slots for line in living),
         "queues": queues,
         "orphans": [queue for queue in queues if queue.due and not queue.workers],
-        "broker": api.broker(),
+        "broker": broker,
+        # Who counts none is not asked for a list of them.
+        "letters": api.dead(limit=LETTERS_SHOWN).letters if broker.stand.given_up else (),
         "may_manage": allowed(request.user, Permission.MANAGE_WORKERS),
         "now": now,
     }

@@ -136,6 +136,55 @@ def test_a_view_and_columns_are_kept_by_keyboard(page: Page) -> None:
     expect(page).to_have_url(re.compile("/reviews/$"))
 
 
+def test_pages_are_turned_by_keys_and_survive_a_reload_and_the_way_back(page: Page) -> None:
+    made = [_submit("bench") for _ in range(53)]
+    page.goto("/tasks/?state=all")
+    _live(page)
+    expect(_link(page, made[-1])).to_be_visible()
+
+    page.keyboard.press("l")
+    expect(page).to_have_url(re.compile("cursor="))
+    _live(page)
+    expect(page.locator("tr[data-task]")).to_have_count(3)
+    page.reload()
+    _live(page)
+    expect(_link(page, made[2])).to_be_visible()
+    page.keyboard.press("h")
+    expect(page).to_have_url(re.compile("before="))
+    expect(page.locator("tr[data-task]")).to_have_count(50)
+    page.go_back()
+    expect(page).to_have_url(re.compile("cursor="))
+    expect(page.locator("tr[data-task]")).to_have_count(3)
+    page.go_back()
+    _live(page)
+
+    page.get_by_role("link", name="Show more here").click()
+    expect(page.locator("tr[data-task]")).to_have_count(53)
+    expect(page).to_have_url(re.compile("state=all$"))
+    expect(page.get_by_role("navigation", name="Pages of the list")).to_have_count(0)
+
+
+def test_columns_are_put_in_order_by_keyboard(page: Page) -> None:
+    _submit("bench")
+    page.goto("/tasks/columns/?state=all")
+    page.get_by_label("Agent", exact=True).check()
+    page.get_by_label("Queue", exact=True).check()
+    page.get_by_role("button", name="Keep").press("Enter")
+    _live(page)
+    page.get_by_role("link", name="Columns").click()
+    dialog = page.get_by_role("dialog")
+
+    dialog.get_by_role("button", name="Move “Queue” to the left").press("Enter")
+    moved = dialog.get_by_role("button", name="Move “Queue” to the left; it is number 1 of 2")
+    expect(moved).to_be_focused()
+    dialog.get_by_label("Queue", exact=True).press("Enter")
+
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    _live(page)
+    heads = page.locator("th.c-more")
+    expect(heads).to_have_text(["Queue", "Agent"])
+
+
 def test_a_bad_filter_is_said_at_its_field_and_the_rows_stay(page: Page) -> None:
     task_id = _submit("bench")
     page.goto("/tasks/")

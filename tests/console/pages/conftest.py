@@ -14,6 +14,9 @@ from console.access import Role, grant, lay_roles
 from runtime import api
 from tests.agents_for_tests.clerk import NAME
 from tests.agents_for_tests.hand import Hand
+from tests.support.brokers import broker
+
+__all__ = ["broker"]
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 

@@ -75,8 +75,37 @@ def test_each_range_names_its_bucket_unit_zone_and_time_of_computing(
 
     assert f"ended tasks · {RANGES[name].bucket} · UTC" in page
     assert re.search(r"computed at \d\d:\d\d:\d\d", page)
+    assert re.search(r"As of \d\d:\d\d:\d\d", page)
     assert f'range={name}" aria-current="true"' in page
     assert "still open" in page
+
+
+def test_an_open_page_gets_its_charts_alone_and_says_of_when_they_are(
+    operator: Client, submitted: Submit
+) -> None:
+    finish(submitted())
+    pulse.beat(pulse.SWEEP)
+    counting.count()
+
+    answer = operator.get("/insights/?range=1h", headers={"HX-Request": "true"})
+
+    part = answer.content.decode()
+    assert "<html" not in part
+    assert part.count("data-part") == 8
+    assert re.search(r"As of \d\d:\d\d:\d\d, last counted at \d\d:\d\d:\d\d\.", part)
+
+
+def test_each_table_sums_up_the_whole_range(operator: Client, submitted: Submit) -> None:
+    finish(submitted())
+    fail(submitted())
+
+    page = text(operator, "/insights/?range=24h")
+
+    rows = re.findall(r'<th scope="row"><bdi>Whole range</bdi></th>(.*?)</tr>', page)
+    numbers = [re.sub(r"<[^>]+>", " ", row).split() for row in rows]
+    assert numbers[0] == ["2", "1", "1", "0"]
+    assert numbers[2][:4] == ["2", "1", "50", "%"]
+    assert all('href="/tasks/?' in row for row in rows[:3])
 
 
 def test_a_number_leads_to_the_list_of_exactly_the_tasks_it_counts(

@@ -4,12 +4,15 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
+import dramatiq
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from dramatiq.brokers.redis import RedisBroker
 
 from console.access import Role
 from console.models import AuditEntry
@@ -156,6 +159,37 @@ def test_a_broker_that_answers_tells_its_counts(operator: Client) -> None:
 
     assert "Unacknowledged" in page
     assert "Dead letters" in page
+
+
+def test_messages_that_were_given_up_are_listed_as_text(
+    operator: Client, broker: RedisBroker
+) -> None:
+    assert 'data-keep="letters"' not in _page(operator)
+    sent: dramatiq.Message[Any] = dramatiq.Message(
+        queue_name="slow", actor_name="<b>take", args=("t-1",), kwargs={}, options={}
+    )
+    broker.declare_queue("slow")
+    broker.enqueue(sent)
+
+    consumer = broker.consume("slow", timeout=100)
+    given = next(consumer)
+    assert given is not None
+    consumer.nack(given)
+    consumer.close()
+
+    page = _page(operator)
+    assert api.dead().letters[0].id in page
+    assert "&lt;b&gt;take" in page
+    assert "manage.py dead requeue" in page
+
+
+def test_no_lease_claims_to_know_its_age(operator: Client, submitted: Submit) -> None:
+    Hand(submitted()).start()
+
+    page = _page(operator)
+
+    assert "Unmoved longest</th>" in page
+    assert "no lease tells its age" in page
 
 
 def test_a_page_reads_as_much_whatever_the_number_of_workers(

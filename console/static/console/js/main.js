@@ -8,6 +8,7 @@ import { attachDeviceZone } from "./device-zone.js";
 import { attachDialog } from "./dialog.js";
 import { attachEvent } from "./event-page.js";
 import { attachFreshness } from "./freshness.js";
+import { attachInsights } from "./insights.js";
 import { attachList } from "./task-list.js";
 import { attachOverview } from "./overview.js";
 import { attachRefresh } from "./refresh.js";
@@ -24,6 +25,7 @@ const BEHAVIORS = {
   dialog: attachDialog,
   "event-page": attachEvent,
   freshness: attachFreshness,
+  insights: attachInsights,
   overview: attachOverview,
   refresh: attachRefresh,
   "review-badge": attachBadge,

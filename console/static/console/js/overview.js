@@ -13,8 +13,12 @@ export function attachOverview(element) {
       const old = fresh.id && document.getElementById(fresh.id);
       if (!old) continue;
       const [kept, list] = [old.querySelector("[data-keeps]"), fresh.querySelector("[data-keeps]")];
-      if (kept) keepPlaces(kept, list);
-      else put(old, fresh);
+      if (!kept) {
+        put(old, fresh);
+        continue;
+      }
+      keepPlaces(kept, list);
+      tellMore(old, fresh);
     }
   }, LEAST_MS);
 
@@ -23,6 +27,14 @@ export function attachOverview(element) {
     if (!element.isConnected) window.clearInterval(timer);
     else if (!document.hidden) refresh();
   }, EVERY_MS);
+}
+
+/** How many more wait is true of now, also where the entries keep their places. */
+function tellMore(old, fresh) {
+  const [before, now] = [old.querySelector(".need-more"), fresh.querySelector(".need-more")];
+  if (before && now) put(before, now);
+  else if (now) old.append(document.adoptNode(now));
+  else before?.remove();
 }
 
 function keepPlaces(list, fresh) {
