@@ -6,21 +6,17 @@ When a tool outstays its deadline the watch takes the driver away from the hung 
 to a fresh one.
 """
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.db import connection, transaction
 
-from runtime.core.errors import type_name
+from runtime.engine.loop import Loop
 from runtime.engine.ports import Clock
 from runtime.engine.recorder import Recorder
 from runtime.engine.requests import (
-    CallNotBegun,
-    CallTimedOut,
     Close,
     InTransaction,
     NextSlice,
@@ -35,6 +31,7 @@ from runtime.engine.requests import (
     Write,
 )
 from runtime.engine.runqueue import GoOn, Run, RunQueue, Sign, Together, Waiting
+from runtime.engine.tickets import Ticket
 from runtime.store.commits import Commit
 from runtime.store.session import TogetherRefused, forget_connection, unwrapped
 
@@ -44,42 +41,6 @@ type Committing = Callable[[Sequence[Commit]], list[int | Exception]]
 """Writes steps of different tasks; gives each one's attention, or why it is not written."""
 _SLOW_S = 0.0005
 """Code that takes longer than this is something to wait for: others go on meanwhile."""
-
-
-class Ticket:
-    """The right to go on with a run after a call: caller and watch race for it, one wins."""
-
-    __slots__ = ("_lock", "away", "begun", "deadline_s", "run", "taken", "timeout_s")
-
-    def __init__(self, run: Run, timeout_s: float, deadline_s: float) -> None:
-        """Take the run and the deadline of its call, in seconds of the boot clock."""
-        self.run = run
-        self.timeout_s = timeout_s
-        self.deadline_s = deadline_s
-        self.begun = False
-        self.taken = False
-        self.away = False
-        self._lock = threading.Lock()
-
-    def begin(self) -> bool:
-        """Begin the call, unless somebody has gone on without it: then it must never begin."""
-        with self._lock:
-            self.begun = not self.taken
-            return self.begun
-
-    def goes_away(self) -> bool:
-        """Note that the call takes its time; True for whoever notes it first, while it lasts."""
-        with self._lock:
-            is_first = not (self.taken or self.away)
-            self.away = self.away or is_first
-            return is_first
-
-    def take(self) -> bool:
-        """Win or lose the race."""
-        with self._lock:
-            won = not self.taken
-            self.taken = True
-            return won
 
 
 class _Abandoned(BaseException):
@@ -119,20 +80,17 @@ class Pool:
         self._pace_s = 1.0
         self._current: dict[int, Ticket] = {}
         self._slots: dict[int, int] = {}
-        self._async: set[Ticket] = set()
-        self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._rescue = threading.Lock()
         self._workers: list[threading.Thread] = []
-        self.loop = asyncio.new_event_loop()
-        self._loop_over = False
+        self._loop = Loop(clock, recorder, self.put)
         self.abandoned = 0
 
     def start(self) -> None:
         """Start threads, loop and watch."""
         for _ in range(self._threads):
             self._spawn()
-        threading.Thread(target=self._run_loop, name="loop", daemon=True).start()
+        self._loop.start()
         threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
     def put(self, run: Run, outcome: Outcome = None) -> None:
@@ -164,8 +122,7 @@ class Pool:
         until = self._clock.boottime_s() + timeout_s
         for thread in self._workers:
             thread.join(max(0.0, until - self._clock.boottime_s()))
-        self._loop_over = True
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._loop.stop()
 
     # --- threads ---------------------------------------------------------------------------------
 
@@ -240,7 +197,7 @@ class Pool:
                 self._leave_nothing_waiting()
                 return self._call_in_transaction(run, request)
             case OnLoop():
-                self._hand_to_loop(run, request)
+                self._loop.run(run, request)
             case NextSlice():
                 self.put(run)
             case Close() | RollBack():
@@ -331,55 +288,6 @@ class Pool:
             request = script.send(_told(found))
         return request
 
-    # --- loop ------------------------------------------------------------------------------------
-
-    def _run_loop(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        while True:
-            try:
-                self.loop.run_forever()
-            except BaseException as error:  # noqa: BLE001 (asyncio lets a tool's exit end the loop)
-                _LOG.warning("a tool's %s would have ended the event loop", type_name(error))
-            else:
-                # A tool may stop the loop, too; the others' calls go on.
-                if self._loop_over:
-                    return
-
-    def _hand_to_loop(self, run: Run, request: OnLoop) -> None:
-        deadline_s = self._clock.boottime_s() + request.timeout_s
-        ticket = Ticket(run, request.timeout_s, deadline_s)
-        with self._lock:
-            self._async.add(ticket)
-        self.loop.call_soon_threadsafe(self._start_on_loop, ticket, request)
-
-    def _start_on_loop(self, ticket: Ticket, request: OnLoop) -> None:
-        if not ticket.begin():
-            return
-        try:
-            coroutine = self._recorder.stepping(*ticket.run.noted, request.run())
-            task = self.loop.create_task(coroutine)
-        except BaseException as error:  # noqa: BLE001 (a tool may raise anything)
-            self._finish(ticket, Raised(error))
-            return
-        timer = self.loop.call_later(request.timeout_s, self._expire, ticket, task)
-
-        def done(finished: asyncio.Task[Any]) -> None:
-            timer.cancel()
-            self._finish(ticket, _outcome(finished))
-
-        task.add_done_callback(done)
-
-    def _expire(self, ticket: Ticket, task: asyncio.Task[Any]) -> None:
-        # The outcome is delivered first: a coroutine that swallows its cancellation holds nobody.
-        self._finish(ticket, _timed_out(ticket))
-        task.cancel()
-
-    def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
-        if ticket.take():
-            with self._lock:
-                self._async.discard(ticket)
-            self.put(ticket.run, outcome)
-
     # --- watch -----------------------------------------------------------------------------------
 
     def _watch(self) -> None:
@@ -395,7 +303,7 @@ class Pool:
                 threading.Thread(target=self._write_stuck, name="rescue", daemon=True).start()
             ticks += 1
             if ticks % 50 == 0:
-                self._watch_loop(now_s)
+                self.abandoned += self._loop.rescue(now_s)
 
     def _notice(self, ticket: Ticket, now_s: float) -> None:
         """Have another thread take turns while a call takes longer than its kind did before."""
@@ -418,29 +326,8 @@ class Pool:
         _LOG.warning("%s: a tool outstayed its deadline; its thread is abandoned", ticket.run.name)
         self.abandoned += 1
         self._spawn()
-        self.put(ticket.run, _timed_out(ticket))
-
-    def _watch_loop(self, now_s: float) -> None:
-        """Rescue the runs of a loop that some tool blocks: their timers cannot fire."""
-        with self._lock:
-            late = [ticket for ticket in self._async if ticket.deadline_s + 1 < now_s]
-        for ticket in late:
-            self.abandoned += 1
-            self._finish(ticket, _timed_out(ticket))
+        self.put(ticket.run, ticket.timed_out())
 
 
 def _told(found: int | Exception) -> Returned | Raised:
     return Raised(found) if isinstance(found, Exception) else Returned(found)
-
-
-def _timed_out(ticket: Ticket) -> Raised:
-    if not ticket.begun:
-        return Raised(CallNotBegun(ticket.run.name, ticket.timeout_s))
-    return Raised(CallTimedOut(ticket.run.name, ticket.timeout_s))
-
-
-def _outcome(finished: asyncio.Task[Any]) -> Outcome:
-    if finished.cancelled():
-        return Raised(asyncio.CancelledError("the tool was cancelled"))
-    error = finished.exception()
-    return Returned(finished.result()) if error is None else Raised(error)

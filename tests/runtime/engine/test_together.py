@@ -71,8 +71,7 @@ def pool(written: "queue.Queue[Commit]", threads: int) -> Iterator[Pool]:
     pool.start()
     yield pool
     pool.stop(PATIENCE_S)
-    eventually(lambda: not pool.loop.is_running())
-    pool.loop.close()
+    eventually(lambda: not any(one.name == "loop" for one in threading.enumerate()))
 
 
 def test_a_step_is_written_although_every_thread_is_in_the_hands_of_a_tool(
