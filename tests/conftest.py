@@ -51,6 +51,8 @@ def services() -> Iterator[embedded.Services]:
         connection.settings_dict["TEST"]["NAME"] = f"test_signalbox_{number}"
         if not os.environ.get("DATABASE_URL"):
             _drop_leftover(settings.DATABASE_URL, number)
+            if "SIGNALBOX_DATA_DIR" in _SET:
+                _spare_the_disk(settings.DATABASE_URL)
         if not os.environ.get("VALKEY_URL"):
             _use_valkey_database(number)
         yield running
@@ -61,13 +63,19 @@ def django_db_modify_db_settings(services: embedded.Services) -> None:
     """Whoever asks for the database gets the services first."""
 
 
-@pytest.fixture
-def child_environ(services: embedded.Services, django_db_setup: None) -> dict[str, str]:
-    """The environment of a child process that works on this session's test databases."""
+@pytest.fixture(scope="session")
+def places_of_data(services: embedded.Services, django_db_setup: None) -> dict[str, str]:
+    """What leads a child process to this session's test databases."""
     name = connection.settings_dict["NAME"]
     database_url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()
     own = {"DATABASE_URL": database_url, "VALKEY_URL": settings.VALKEY_URL}
-    return {**os.environ, **services.environ(), **own}
+    return {**services.environ(), **own}
+
+
+@pytest.fixture
+def child_environ(places_of_data: dict[str, str]) -> dict[str, str]:
+    """The environment of a child process that works on this session's test databases."""
+    return {**os.environ, **places_of_data}
 
 
 @contextmanager
@@ -88,6 +96,13 @@ def _slot(data_dir: Path) -> Iterator[int]:
 def _drop_leftover(address: str, number: int) -> None:
     with psycopg.connect(address, autocommit=True) as server:
         server.execute(f"DROP DATABASE IF EXISTS test_signalbox_{number:d} WITH (FORCE)".encode())
+
+
+def _spare_the_disk(address: str) -> None:
+    """Let the server of the tests not wait for the disk: they kill it, not the machine."""
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute("ALTER SYSTEM SET fsync = off")
+        server.execute("SELECT pg_reload_conf()")
 
 
 def _use_valkey_database(number: int) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from console import signin
 from console.models import AuditEntry, SavedView
 from runtime import api
 from tests.agents_for_browser.agents import PAINTER, QUESTION
@@ -33,9 +34,10 @@ def _pull(page: Page, lever: str, reason: str) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_operator_spends_a_day_here(
-    theme: str, page: Page, new_page: Callable[..., Page], processes: Processes
+    theme: str, new_page: Callable[..., Page], processes: Processes
 ) -> None:
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page = new_page(color_scheme=theme)
+    _come_in(page, processes)
     bench, fence, gate = (_submit(thing) for thing in ("bench", "fence", "gate"))
 
     _watch_a_task_move(page, processes, bench)
@@ -45,6 +47,14 @@ def test_an_operator_spends_a_day_here(
     _keep_a_view(page)
     _speak_chinese(page, bench)
     _leave(page, new_page)
+
+
+def _come_in(page: Page, processes: Processes) -> None:
+    link = signin.first_admin_link(processes.address)
+    assert link is not None
+    page.goto(link)
+    page.get_by_role("button", name="Sign in as admin").click()
+    expect(page).to_have_url(re.compile(r":\d+/$"))
 
 
 def _watch_a_task_move(page: Page, processes: Processes, task_id: UUID) -> None:

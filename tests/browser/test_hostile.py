@@ -33,13 +33,12 @@ def test_no_page_breaks_under_hostile_text_on_a_screen_or_a_phone(
     ]
     broken: dict[str, list[str]] = {}
 
-    for width in (1280, 320):
-        page.set_viewport_size({"width": width, "height": 800})
-        for one in wanted:
-            page.goto(one.path)
-            wider = page.evaluate(_WIDER)
-            if wider:
+    for one in wanted:
+        page.goto(one.path)
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            if wider := page.evaluate(_WIDER):
                 broken[f"{one.name} at {width}"] = wider
-            assert page.evaluate("window.pwned") is None, one.name
+        assert page.evaluate("window.pwned") is None, one.name
 
     assert broken == {}

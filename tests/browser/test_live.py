@@ -69,7 +69,7 @@ def test_events_while_the_web_was_dead_are_shown_once_it_is_back(
     open_task: tuple[Page, UUID], processes: Processes
 ) -> None:
     page, task_id = open_task
-    web = processes._running[0]
+    web = processes.web
 
     web.kill()
     web.wait()
@@ -125,7 +125,7 @@ def test_a_server_that_says_nothing_any_more_is_noticed(
     open_task: tuple[Page, UUID], processes: Processes
 ) -> None:
     page, task_id = open_task
-    web = processes._running[0]
+    web = processes.web
 
     web.send_signal(signal.SIGSTOP)
     try:
@@ -170,7 +170,7 @@ def test_ages_are_greyed_when_nothing_was_heard_for_long(
     open_task: tuple[Page, UUID], processes: Processes
 ) -> None:
     page, _task_id = open_task
-    processes._running[0].kill()
+    processes.web.kill()
     _freshness(page).to_contain_text("Reconnecting")
     page.clock.install()
 

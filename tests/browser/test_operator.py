@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from uuid import UUID
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from runtime import api
@@ -131,7 +130,7 @@ def test_a_server_that_goes_away_is_said_and_made_up_for(page: Page, processes: 
     page.goto(f"/tasks/{task_id}/")
     expect(page.locator(".freshness")).to_contain_text("Live")
     _mark(page)
-    web = processes._running[0]
+    web = processes.web
 
     web.kill()
     web.wait()
@@ -152,7 +151,7 @@ def test_a_command_that_reaches_nobody_is_said_with_a_way_to_try_again(
     page.goto(f"/tasks/{task_id}/")
     page.get_by_role("button", name="Pause").click()
     page.get_by_label("Reason").fill("wait")
-    web = processes._running[0]
+    web = processes.web
     web.kill()
     web.wait()
 
@@ -165,6 +164,7 @@ def test_a_command_that_reaches_nobody_is_said_with_a_way_to_try_again(
 
 
 def test_signing_out_in_one_tab_ends_the_other(page: Page, new_page: Callable[..., Page]) -> None:
+    page.goto("/")
     other = page.context.new_page()
     other.goto("/tasks/")
     expect(other.locator(".freshness")).to_contain_text("Live")
@@ -174,19 +174,14 @@ def test_signing_out_in_one_tab_ends_the_other(page: Page, new_page: Callable[..
     expect(other).to_have_url(re.compile("/sign-in/login/"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen_and_targets_are_large(
-    scheme: str, page: Page, new_page: Callable[..., Page]
-) -> None:
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_targets_are_large(page: Page) -> None:
     task_id = _submit("W" + "o" * 3000 + "rd")
-    state = page.context.storage_state()
-    phone = new_page(storage_state=state, color_scheme=scheme)
-    phone.set_viewport_size({"width": 320, "height": 640})
+    page.set_viewport_size({"width": 320, "height": 640})
 
     for address in ("/tasks/", f"/tasks/{task_id}/", "/reviews/", "/workers/", "/settings/"):
-        phone.goto(address)
-        assert phone.evaluate("document.documentElement.scrollWidth") <= 320, address
-        small = phone.evaluate(
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
+        small = page.evaluate(
             """() => [...document.querySelectorAll("a, button, summary, select, input")]
                 .filter((e) => e.checkVisibility({ contentVisibilityAuto: true }))
                 .filter((e) => e.type !== "hidden" && !e.closest("p"))

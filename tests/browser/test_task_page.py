@@ -5,6 +5,7 @@ from uuid import UUID
 from playwright.sync_api import Page, expect
 
 from runtime import api
+from runtime.actors.broker import BrokerHints
 from tests.agents_for_browser.agents import PAINTER
 from tests.agents_for_tests.hand import Hand
 
@@ -20,9 +21,14 @@ def _submit() -> UUID:
     return api.submit(PAINTER, {"thing": "bench"}, title="Paint the bench").id
 
 
+def _hand(task_id: UUID) -> Hand:
+    """A worker's hand that tells open pages, as a worker does."""
+    return Hand(task_id, hints=BrokerHints())
+
+
 def test_the_timeline_grows_while_what_is_open_and_focused_stays(page: Page) -> None:
     task_id = _submit()
-    hand = Hand(task_id).start().read(result="grey")
+    hand = _hand(task_id).start().read(result="grey")
     page.goto(f"/tasks/{task_id}/")
     expect(page.locator(".freshness")).to_contain_text("Live")
     summary = page.locator("#item-3 summary")
@@ -42,7 +48,7 @@ def test_the_timeline_grows_while_what_is_open_and_focused_stays(page: Page) -> 
 
 def test_where_it_does_not_grow_it_says_how_much_is_new(page: Page) -> None:
     task_id = _submit()
-    hand = Hand(task_id).start()
+    hand = _hand(task_id).start()
     page.goto(f"/tasks/{task_id}/?order=desc")
     expect(page.locator(".freshness")).to_contain_text("Live")
 
@@ -56,7 +62,7 @@ def test_where_it_does_not_grow_it_says_how_much_is_new(page: Page) -> None:
 
 def test_a_tab_moves_in_place_and_keeps_what_is_open(page: Page) -> None:
     task_id = _submit()
-    hand = Hand(task_id).start().read(result="grey")
+    hand = _hand(task_id).start().read(result="grey")
     page.goto(f"/tasks/{task_id}/?tab=calls#call-0.1.0")
     expect(page.locator(".freshness")).to_contain_text("Live")
     # The address named a call: it stands open.
