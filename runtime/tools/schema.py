@@ -8,7 +8,7 @@ call and a call after recovery cannot differ; it knows nothing of effects, tasks
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, NoReturn, get_type_hints
 
 import pydantic_core
@@ -30,6 +30,7 @@ _CONFIG: Final = ConfigDict(
     ser_json_inf_nan="constants",
     validate_default=True,
 )
+_OWN_FORM: Final = frozenset({int, bool, NoneType})
 _PLAIN_WORDS: Final = {"extra_forbidden": "unknown argument", "missing": "missing"}
 
 
@@ -62,6 +63,7 @@ class ArgumentsSchema:
         hints = _hints(tool, function, parameters)
         self.names = tuple(parameters)
         self._fields = {f"a{index}": name for index, name in enumerate(parameters)}
+        self._is_flat = all(_is_flat(hint) for hint in hints.values())
         self._model = _model(tool, parameters, hints)
         self._validator = self._model.__pydantic_validator__
         self._serializer = self._model.__pydantic_serializer__
@@ -81,7 +83,10 @@ class ArgumentsSchema:
         if not isinstance(arguments, dict):
             problem = f"arguments must be named values, not {type(arguments).__name__}"
             raise ArgumentsRefused(self.tool, [problem])
-        text = self._guard(lambda: self._to_json(self._validator.validate_python(arguments)))
+        model = self._guard(lambda: self._validator.validate_python(arguments))
+        if self._is_flat and (values := self._flat(model)) is not None:
+            return Arguments(values, values.copy())
+        text = self._guard(lambda: self._to_json(model))
         stored = self._guard(lambda: pydantic_core.from_json(text, allow_inf_nan=False))
         return Arguments(stored, self._typed(text))
 
@@ -92,6 +97,19 @@ class ArgumentsSchema:
             ArgumentsRefused: The tool's signature has changed and no longer takes them.
         """
         return self._typed(self._guard(lambda: pydantic_core.to_json(dict(stored))))
+
+    def _flat(self, model: Any) -> dict[str, Any] | None:
+        """Give values that are their own JSON form; None if one of them may not be."""
+        values = model.__dict__
+        found = {name: values[field] for field, name in self._fields.items()}
+        for value in found.values():
+            kind = type(value)
+            if kind is str:
+                if not value.isascii():
+                    return None
+            elif kind not in _OWN_FORM:
+                return None
+        return found
 
     def _to_json(self, model: object) -> bytes:
         return self._serializer.to_json(model, by_alias=True, warnings="error")
@@ -160,6 +178,13 @@ def _hints(
         return get_type_hints(annotated, _scope(function), {}, include_extras=True)
     except Exception as error:  # noqa: BLE001 - evaluating a hint runs the author's expression
         _refuse(tool, f"a type hint cannot be read ({type(error).__name__}: {error})")
+
+
+def _is_flat(hint: Any) -> bool:
+    """Tell whether a hint is of plain scalars, with no word of the author's in it."""
+    if isinstance(hint, UnionType):
+        return all(_is_flat(one) for one in hint.__args__)
+    return any(hint is one for one in (str, *_OWN_FORM))
 
 
 def _scope(function: Callable[..., object]) -> dict[str, Any]:

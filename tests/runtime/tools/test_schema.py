@@ -110,6 +110,45 @@ def test_defaults_are_part_of_the_stored_form() -> None:
     assert arguments.typed == arguments.stored
 
 
+def look(
+    name: str, times: int = 1, *, loud: bool = False, note: str | int | None = None
+) -> None: ...
+
+
+@given(
+    st.fixed_dictionaries(
+        {"name": TEXT},
+        optional={
+            "times": st.integers() | st.sampled_from(["7", True, 2.0]),
+            "loud": st.booleans() | st.sampled_from(["yes", 0]),
+            "note": st.none() | st.integers() | TEXT,
+        },
+    )
+)
+def test_plain_arguments_take_a_shorter_way_to_the_same_values(named: Any) -> None:
+    schema = ArgumentsSchema("look", look)
+
+    arguments = schema.validate(named)
+
+    assert schema.retype(arguments.stored) == arguments.typed == arguments.stored
+    text = schema._to_json(schema._validator.validate_python(named))
+    assert json.dumps(json.loads(text)) == json.dumps(arguments.stored)
+
+
+def test_a_lone_surrogate_in_a_plain_argument_is_refused() -> None:
+    with pytest.raises(ArgumentsRefused):
+        ArgumentsSchema("look", look).validate({"name": "\ud800"})
+
+
+def test_a_validator_of_the_author_takes_the_long_way_for_every_attempt_alike() -> None:
+    def shout(name: Annotated[str, AfterValidator(str.upper)]) -> None: ...
+
+    schema = ArgumentsSchema("shout", shout)
+    arguments = schema.validate({"name": "ada"})
+
+    assert arguments.typed == schema.retype(arguments.stored) == {"name": "ADA"}
+
+
 def test_a_tool_that_changes_its_arguments_changes_neither_the_stored_nor_the_next_ones() -> None:
     arguments = SHIP.validate({"order_id": "A1", "weight": 1, "at": 0, "rates": {"eu": 1}})
 
