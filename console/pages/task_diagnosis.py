@@ -21,6 +21,7 @@ from runtime.core.ledger_words import Word
 _DEADLINE: Final = "its deadline passed"
 _AMBIGUOUS: Final = "ambiguous"
 _FAILED: Final = frozenset({E.TOOL_CALL_FAILED, E.TOOL_CALL_IN_DOUBT})
+_CALLS: Final = frozenset({E.TOOL_CALL_STARTED, E.TOOL_CALL_SUCCEEDED, E.TOOL_CALL_FAILED})
 _RECOVERED: Final = frozenset({E.TOOL_CALL_SUCCEEDED, E.TOOL_CALL_RECONCILED, E.STEP_SKIPPED})
 
 
@@ -74,11 +75,11 @@ def _where(case: Case) -> Finding:
     failed, rejected = _failed(case.events), _last(case.events, E.PLAN_REJECTED)
     if reason == _DEADLINE:
         said = [_("Time-out: its deadline passed before it reached its goal."), *_tool(failed)]
-        return Finding(title, "stop", tuple(said), failed.seq if failed else None)
+        last = failed or _last_call(case.events)
+        return Finding(title, "stop", (*said, *_at(last, failed)), last.seq if last else None)
     if limit is not None:
-        return Finding(
-            title, "stop", (_("A limit: %(why)s.") % {"why": recorded(reason)},), limit.seq
-        )
+        said = [_("A limit: %(why)s.") % {"why": recorded(reason)}]
+        return Finding(title, "stop", (*said, *_at(_last_call(case.events), None)), limit.seq)
     if failed is not None:
         lines = (*_tool(failed), _("Its planner then gave up: %(why)s") % {"why": recorded(reason)})
         return Finding(title, "stop", lines, failed.seq)
@@ -101,6 +102,22 @@ def _failed(events: Sequence[EventView]) -> EventView | None:
     return next(
         (one for one in events if one.type in _FAILED and one.call_id not in recovered), None
     )
+
+
+def _last_call(events: Sequence[EventView]) -> EventView | None:
+    return next((one for one in events if one.type in _CALLS), None)
+
+
+def _at(last: EventView | None, failed: EventView | None) -> Iterator[str]:
+    """Name the last call of a task that failed at none."""
+    if last is None or failed is not None:
+        return
+    tool, took_ms = last.payload.get("tool"), last.payload.get("took_ms")
+    if tool and isinstance(took_ms, int | float):
+        said = _("Its last call was %(tool)s, which took %(span)s.")
+        yield said % {"tool": tool, "span": span(took_ms / 1000)}
+    elif tool:
+        yield _("Its last call was %(tool)s.") % {"tool": tool}
 
 
 def _tool(event: EventView | None) -> Iterator[str]:
@@ -131,7 +148,8 @@ def _last(events: Sequence[EventView], kind: E) -> EventView | None:
 
 def _state(case: Case) -> Finding:
     title, verdict = _("Its last state, and whether it resumed rightly"), case.verdict
-    dead = [held for held in case.holdings if held.state == "dead"]
+    # A worker that ended later, with other work or none, says nothing of this task.
+    dead = [held for held in case.holdings if held.died_with_it]
     lines = [_workers(case)]
     lines += [_died(held) for held in dead]
     if verdict is None:

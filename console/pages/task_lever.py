@@ -75,11 +75,14 @@ def _offers_retry(task: TaskDetail) -> bool:
 def _dialog(
     request: HttpRequest, lever: Lever, task: TaskDetail, status: int, **more: Any
 ) -> HttpResponse:
+    # The server decides again when it is done; what cannot be done now is not foretold.
+    is_open = lever in levers(request, task)
     context = {
         "task": task,
         "lever": lever,
         "reason": request.POST.get("reason", ""),
-        "foretold": [] if task.ended else _foretold(lever, task),
+        "foretold": _foretold(lever, task) if is_open else [],
+        "is_open": is_open,
     }
     part = "#dialog" if is_fragment(request) else ""
     return render(request, f"tasks/lever.html{part}", context | more, status=status)

@@ -123,17 +123,25 @@ def _risk(kind: Kind, pending: Pending | None) -> Iterator[Foretold]:
 
 
 def _cancel(standing: Standing, at: Checkpoint) -> Iterator[Foretold]:
+    told = None
     if standing.in_hand:
-        yield Foretold("moving", _("The worker that holds it ends it at its next step."))
-    yield from _dropped(at)
+        # A call under way is not torn off: how it ended is known before the task ends.
+        yield _under_way(at)
+        yield Foretold("ended", _("The worker that holds it then ends the task."))
+        yield from _unmade(at)
+    else:
+        yield from _dropped(at)
+        told = at.pending.operation_id if at.pending is not None else None
     if at.wait is not None and at.wait.review_id is not None:
         yield Foretold("ended", _("The open review is closed as cancelled."))
-    stay = list(_effects_stay(standing.effects))
-    yield from stay or [Foretold("done", _("No effect of it has reached the outside."))]
+    stay = list(_effects_stay(one for one in standing.effects if one.id != told))
+    if not stay and not (at.pending is not None and at.pending.dispatched):
+        stay = [Foretold("done", _("No effect of it has reached the outside."))]
+    yield from stay
 
 
 def _dropped(at: Checkpoint) -> Iterator[Foretold]:
-    pending, queue = at.pending, at.queue
+    pending = at.pending
     if pending is not None:
         tool = {"tool": pending.tool}
         if pending.dispatched:
@@ -141,8 +149,12 @@ def _dropped(at: Checkpoint) -> Iterator[Foretold]:
             yield Foretold("stop", said % tool)
         else:
             yield Foretold("ended", _("%(tool)s is not called any more.") % tool)
-    if queue is not None:
-        left = queue.count - queue.next
+    yield from _unmade(at)
+
+
+def _unmade(at: Checkpoint) -> Iterator[Foretold]:
+    if at.queue is not None:
+        left = at.queue.count - at.queue.next
         said = ngettext(
             "%(count)d further call of its plan is not made.",
             "%(count)d further calls of its plan are not made.",

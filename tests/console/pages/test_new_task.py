@@ -322,6 +322,27 @@ def test_what_cannot_be_read_is_said_at_its_field(name: str, text: str, said: st
     assert said in found.errors[name]
 
 
+def test_fields_of_an_optional_group_hold_no_form_back(operator: Client) -> None:
+    """A browser refuses an empty field that is required; this group may be left out whole."""
+    agent = Agent(
+        "test-homes",
+        role="Looks at homes",
+        tools=[],
+        planner=lambda _context: Plan.finish({}),
+        input=_Everything,
+    )
+    with registry.separate(agent):
+        page = operator.get("/new/", {"agent": "test-homes"}).content.decode()
+
+    fields_of = {name: re.search(rf'id="f-{name}"[^>]*>', page) for name in _STREETS}
+    required = {name: bool(found and " required" in found[0]) for name, found in fields_of.items()}
+    assert required == {"home-street": True, "away-street": False}
+    assert page.count("required with the others") == 1
+
+
+_STREETS = ("home-street", "away-street")
+
+
 def test_a_value_fills_the_form_that_makes_it_again() -> None:
     value = read(FORM, FILLED).value
 

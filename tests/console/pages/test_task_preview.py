@@ -1,5 +1,6 @@
 """What a lever will do is foretold from the checkpoint and the ledger."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,6 +70,27 @@ def test_a_pause_waits_for_the_call_under_way() -> None:
     said = told("pause", at(pending=pending(dispatched=True)), in_hand=True)
 
     assert "pay is under way and reaches its end first" in said
+
+
+def test_a_cancel_lets_a_call_under_way_reach_its_end() -> None:
+    """The worker is not torn off: what it is calling now does not end in doubt."""
+    checkpoint = at(pending=pending(dispatched=True), queue=Queue(3, 1, 3))
+
+    said = told("cancel", checkpoint, in_hand=True)
+
+    assert "pay is under way and reaches its end first; its result is kept." in said
+    assert "The worker that holds it then ends the task." in said
+    assert "2 further calls of its plan are not made." in said
+    assert "doubt" not in said
+    assert "No effect of it has reached the outside." not in said
+
+
+def test_a_cancel_tells_of_the_pending_effect_once() -> None:
+    mine = replace(effect(Word.IN_DOUBT), id="op_2")
+
+    said = told("cancel", at(pending=pending(dispatched=True)), mine)
+
+    assert said.count("doubt") == 1
 
 
 def test_a_cancel_names_what_is_dropped_what_stays_and_what_is_in_doubt() -> None:

@@ -298,6 +298,23 @@ def test_a_failure_that_was_overcome_is_not_blamed(operator: Client, submitted: 
     assert "In its planner, which gave up: the shop closed" in page
 
 
+def test_a_diagnosis_names_the_last_call_and_blames_no_worker_that_died_later(
+    operator: Client, submitted: Submit
+) -> None:
+    task_id = submitted()
+    hand = Hand(task_id).start().begin().succeed("paid")
+    hand.do(c.Exhaust("steps", "3"))
+    Worker.objects.filter(pk=hand.worker).update(
+        state="dead", ended_at=timezone.now(), death="its process was killed"
+    )
+
+    page = shown(operator, task_id)
+
+    assert "A limit: its limit of 3 steps is used up." in page
+    assert "Its last call was pay" in page
+    assert "its process was killed" not in page[page.index('id="diagnosis"') :]
+
+
 def test_the_dialog_foretells_and_tells_what_moved(operator: Client, submitted: Submit) -> None:
     task_id = submitted()
     Hand(task_id).start().read().give_back()
@@ -318,6 +335,20 @@ def test_the_dialog_foretells_and_tells_what_moved(operator: Client, submitted: 
     moved = re.findall(r"#(\d+)</a> (\w+) <span", answer.content.decode())
     assert moved == [(str(seen.version + 1), "resumed"), (str(seen.version + 2), "paused")]
     assert "my reason" in answer.content.decode()
+
+
+def test_what_cannot_be_done_now_is_not_foretold(operator: Client, submitted: Submit) -> None:
+    task_id = submitted()
+    hand = Hand(task_id).start().read()
+
+    moving = operator.get(f"/tasks/{task_id}/retry/").content.decode()
+    hand.finish()
+    ended = operator.get(f"/tasks/{task_id}/cancel/").content.decode()
+
+    assert "This cannot be done to the task as it stands now." in moving
+    assert "back-off is dropped" not in moving
+    assert "The task has ended: nothing can be done to it any more." in ended
+    assert '<button class="button button-stop-full"' not in ended
 
 
 def test_what_others_wrote_is_text_on_every_tab_and_on_paper(
