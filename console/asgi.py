@@ -16,12 +16,13 @@ http = get_asgi_application()
 from django.urls import path  # noqa: E402 (Django is set up by the line above)
 
 from console.live.consumer import LiveConsumer  # noqa: E402
+from console.live.lane import Lane  # noqa: E402
 from console.live.shared import SharedAnswers  # noqa: E402
 
 websocket_urlpatterns = [path("live/", LiveConsumer.as_asgi())]
 application = ProtocolTypeRouter(
     {
-        "http": SharedAnswers(http),
+        "http": SharedAnswers(Lane(http)),
         "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
     }
 )

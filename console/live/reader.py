@@ -18,6 +18,7 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from console import queries
+from console.live.known import memory
 from console.live.names import GONE, PING
 
 _LOG = logging.getLogger("console.live")
@@ -102,6 +103,7 @@ class Reader:
                     self._moves[known] = max(seq, self._moves.get(known, 0))
                 self._some.set()
             case kind if kind == GONE:
+                memory.forget()
                 for socket in list(self.sockets):
                     if message["user"] == socket.user_id or message["session"] == socket.session:
                         socket.end(message["code"])

@@ -35,6 +35,12 @@ def mark() -> str:
     return f"{_PROCESS}.{time.monotonic_ns()}"
 
 
+def heard_in(said: str) -> int | None:
+    """Give the moment that a mark of this process names; None for anything else."""
+    process, _, heard = said.partition(".")
+    return int(heard) if process == _PROCESS and heard.isdecimal() else None
+
+
 @dataclass(slots=True)
 class _Answer:
     began_ns: int
@@ -100,13 +106,12 @@ def _asked(scope: Mapping[str, Any]) -> tuple[int | None, tuple[str, ...]]:
     if scope["type"] != "http" or scope["method"] != "GET":
         return None, ()
     headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    process, _, heard = headers.get(MARK_HEADER, "").partition(".")
-    session = _session(headers.get(b"cookie", ""))
-    if process != _PROCESS or not heard.isdecimal() or not session:
+    heard_ns, session = heard_in(headers.get(MARK_HEADER, "")), _session(headers.get(b"cookie", ""))
+    if heard_ns is None or not session:
         return None, ()
     whom = (session, headers.get(b"host", ""), headers.get(b"accept-language", ""))
     what = (scope["path"], scope["query_string"].decode("latin-1"))
-    return int(heard), (*whom, *what, headers.get(b"hx-request", ""))
+    return heard_ns, (*whom, *what, headers.get(b"hx-request", ""))
 
 
 def _session(cookies: str) -> str:

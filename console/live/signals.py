@@ -1,4 +1,7 @@
-"""Sockets close when their person signs out or loses a right, in whatever process they are."""
+"""Sockets close when their person signs out or loses a right, in whatever process they are.
+
+What is remembered of people for a moment (`console.live.known`) is forgotten then as well.
+"""
 
 import logging
 from functools import partial
@@ -12,8 +15,10 @@ from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.http import HttpRequest
 
+from console.live.known import memory
 from console.live.names import GONE, NOT_ALLOWED, SIGNED_OUT, session_mark
 from console.live.reader import GROUP
+from console.models import Preferences
 
 _LOG = logging.getLogger("console.live")
 
@@ -25,6 +30,7 @@ def connect() -> None:
         m2m_changed.connect(_rights_changed, sender=changed, dispatch_uid=f"live.{changed}")
     m2m_changed.connect(_role_changed, sender=Group.permissions.through, dispatch_uid="live.role")
     post_save.connect(_account_changed, sender=User, dispatch_uid="live.account")
+    post_save.connect(_chosen, sender=Preferences, dispatch_uid="live.preferences")
     post_delete.connect(_account_changed, sender=User, dispatch_uid="live.account_gone")
 
 
@@ -38,28 +44,40 @@ def _signed_out(request: HttpRequest | None, **_kwargs: Any) -> None:
         session_ended(request.session.session_key)
 
 
-def _rights_changed(instance: Any, action: str, **_kwargs: Any) -> None:
+def _rights_changed(instance: Any, action: str, pk_set: set[int] | None, **_kwargs: Any) -> None:
     # Also a right that was gained: the page comes back at once and sees what it may see now.
     if action.startswith("post_"):
-        users = [instance] if isinstance(instance, User) else []
-        for user in users:
-            _say(user=user.pk, session="-", code=NOT_ALLOWED)
+        _forget()
+        # From the other side, as `group.user_set.add(user)`, the accounts are named by their keys.
+        for user_id in [instance.pk] if isinstance(instance, User) else pk_set or ():
+            _say(user=user_id, session="-", code=NOT_ALLOWED)
 
 
 def _role_changed(instance: Any, action: str, **_kwargs: Any) -> None:
     if action.startswith("post_") and isinstance(instance, Group):
+        _forget()
         for user_id in instance.user_set.values_list("pk", flat=True):
             _say(user=user_id, session="-", code=NOT_ALLOWED)
 
 
 def _account_changed(instance: User, **kwargs: Any) -> None:
+    _forget()
     is_gone = "created" not in kwargs or not instance.is_active
     if is_gone and instance.pk:
         _say(user=instance.pk, session="-", code=SIGNED_OUT)
 
 
+def _chosen(**_kwargs: Any) -> None:
+    _forget()
+
+
+def _forget() -> None:
+    transaction.on_commit(memory.forget, robust=True)
+
+
 def _say(*, user: int, session: str, code: int) -> None:
     message = {"type": GONE, "user": user, "session": session, "code": code}
+    _forget()
     transaction.on_commit(partial(_send, message), robust=True)
 
 

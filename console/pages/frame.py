@@ -52,14 +52,16 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         return {"now": datetime.now(UTC), **_spoken()}
     mine = preferences(request)
     return {
-        "now": queries.database_now(),
+        "now": now_of(request),
         **_spoken(),
         "times": mine.times,
         "shortcuts": mine.shortcuts,
         "theme": mine.theme,
         "density": mine.density,
         "zone": lazystr(get_current_timezone_name()),
-        "navigation": [link for link in PAGES if allowed(user, link.needs)],
+        "navigation": SimpleLazyObject(
+            lambda: [link for link in PAGES if allowed(user, link.needs)]
+        ),
         "roles": SimpleLazyObject(lambda: _roles(user)),
         # A template calls it and sees a None, which a lazy object would hide.
         "open_reviews": cache(lambda: _open_reviews(user)),
@@ -68,6 +70,15 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "may_decide": allowed(user, Permission.DECIDE_REVIEWS),
         "needs_password": not user.has_usable_password(),
     }
+
+
+def now_of(request: HttpRequest) -> datetime:
+    """Give the present by the database's clock, the same for all of one answer."""
+    known: datetime | None = getattr(request, "database_now", None)
+    if known is None:
+        known = queries.database_now()
+        request.database_now = known  # type: ignore[attr-defined]
+    return known
 
 
 def _spoken() -> dict[str, Any]:

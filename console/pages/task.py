@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from console import audit
+from console import audit, queries
 from console.access import Permission, needs
 from console.actions import account
 from console.audit import Act
@@ -123,12 +123,12 @@ def _news(request: HttpRequest, facts: Facts, since: int) -> dict[str, Any]:
     """Give what came since an event, for a timeline that grows, and say how much that is."""
     shown_from = max(0, min(number(request.GET.get("from", ""), 0), facts.task.version))
     start = max(shown_from, since - task_window.WINDOW)
-    events = api.events(facts.task.id, after=start, limit=2 * task_window.WINDOW)
+    events = api.events(facts.task.id, after=max(since, start), limit=2 * task_window.WINDOW)
     fresh = max(facts.task.version - since, 0)
     # A burst comes in several parts; the page asks again until it has all of it.
     upto = events[-1].seq if events and request.GET.get("lens") != "json" else facts.task.version
     told: dict[str, Any] = {"fresh": fresh, "upto": upto}
-    events = _touched(events, since)
+    events = [*_touched(facts, events, start, since), *events]
     if request.GET.get("lens") == "events":
         return told | {"rows": [r for r in task_window.rows(events) if r.event.seq > since]}
     if request.GET.get("lens") == "json":
@@ -137,14 +137,10 @@ def _news(request: HttpRequest, facts: Facts, since: int) -> dict[str, Any]:
     return told | {"items": [item for item in items if item.last_seq > since]}
 
 
-def _touched(events: Sequence[EventView], since: int) -> list[EventView]:
-    """Leave out what neither came since an event nor belongs to something that did.
+def _touched(facts: Facts, fresh: Sequence[EventView], start: int, since: int) -> list[EventView]:
+    """Read what came before and belongs to something that was added to.
 
     A task at work asks several times a second; what is told again must not be all it ever did.
     """
-    calls = {event.call_id for event in events if event.seq > since and event.call_id}
-    return [
-        event
-        for event in events
-        if event.seq > since or event.call_id in calls or event.type in _OF_REVIEWS
-    ]
+    calls = {event.call_id for event in fresh if event.call_id}
+    return queries.touched(facts.task.id, start, since, calls, _OF_REVIEWS)

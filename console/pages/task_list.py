@@ -19,6 +19,7 @@ from console import demo, queries
 from console.access import Permission, allowed, needs
 from console.guard import is_fragment
 from console.pages import task_columns, task_filters, task_views
+from console.pages.frame import now_of
 from console.pages.task_columns import Cell, Column
 from console.pages.task_filters import Asked
 from console.pages.words import FAMILIES, FAMILY_OF, FAMILY_WORDS, LAMP_OF_FAMILY, Lamp, lamp
@@ -273,7 +274,7 @@ def _may_act(request: HttpRequest) -> bool:
 
 
 def _asked(request: HttpRequest) -> Asked:
-    return task_filters.read(request.GET.dict(), queries.database_now())
+    return task_filters.read(request.GET.dict(), now_of(request))
 
 
 def _ids(request: HttpRequest) -> list[UUID]:

@@ -28,6 +28,7 @@ from console.queries.task import (
     reviews_of,
     succeeded,
     tab_counts,
+    touched,
 )
 from console.queries.task_filters import Filter, Sort, Waits
 from console.queries.task_lease import Holding, Taking, epochs_of, holdings, takings
@@ -91,6 +92,7 @@ __all__ = [
     "task_page",
     "task_rows",
     "titles",
+    "touched",
     "travelled",
     "versions",
     "worker_names",

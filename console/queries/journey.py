@@ -9,17 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Final, Self
 from uuid import UUID
 
-from django.db.models import Case, F, TextField, Value, When
-
+from console.queries.base import fetch
 from runtime.core.errors import SignalboxError
 from runtime.core.events import EventType
 from runtime.core.payloads import decode
 from runtime.core.states import State
 from runtime.core.table import TABLE, Row
-from runtime.models import Event
 
 FARTHEST: Final = 10_000
 """So many events are followed at most when a task is shown the first time."""
@@ -163,12 +161,14 @@ _CHOOSES: Final = [
 _ROWS: Final[dict[str, Row]] = {kind.value: row for kind, row in TABLE.items()}
 
 
+_EVENTS: Final = """
+SELECT seq, type, CASE WHEN type = ANY(%s) THEN payload END, codec
+FROM runtime_event WHERE task_id = %s AND seq > %s AND seq <= %s ORDER BY seq
+"""
+
+
 def _rows(task_id: UUID, after: int, upto: int) -> Iterable[tuple[int, str, str | None, str]]:
-    text: Any = Case(
-        When(type__in=_CHOOSES, then=F("payload")), default=Value(None), output_field=TextField()
-    )
-    events = Event.objects.filter(task_id=task_id, seq__gt=after, seq__lte=upto).order_by("seq")
-    return events.annotate(text=text).values_list("seq", "type", "text", "codec")
+    return fetch(_EVENTS, (_CHOOSES, task_id, after, upto))
 
 
 def _target(kind: str, source: State | None, text: str | None, codec: str) -> State | None:

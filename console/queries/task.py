@@ -9,9 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
-from console.queries.base import COUNTED
+from console.queries.base import COUNTED, fetch
 from runtime.api import EventView
 from runtime.core.errors import SignalboxError
 from runtime.core.ledger_words import Word, word
@@ -20,12 +18,8 @@ from runtime.models import (
     Artifact,
     ArtifactRef,
     Event,
-    Operation,
-    Refusal,
     Review,
     StepResult,
-    Task,
-    Worker,
 )
 
 SCANNED: Final = 10_000
@@ -36,13 +30,18 @@ _MOST: Final = 100
 # --- calls --------------------------------------------------------------------------------------
 
 
+_ARGUMENTS: Final = """
+SELECT call_id, arguments, codec, args_seq, args_index
+FROM runtime_stepresult WHERE task_id = %s AND call_id = ANY(%s)
+"""
+
+
 def arguments_of(task_id: UUID, call_ids: Iterable[str]) -> dict[str, Any]:
     """Read the arguments of completed calls, wherever they stand."""
-    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
+    wanted = list(call_ids)
     found: dict[str, Any] = {}
     elsewhere: dict[str, tuple[int, int | None]] = {}
-    names = ("call_id", "arguments", "codec", "args_seq", "args_index")
-    for call_id, text, codec, seq, index in rows.values_list(*names):
+    for call_id, text, codec, seq, index in fetch(_ARGUMENTS, (task_id, wanted)) if wanted else ():
         if text is not None:
             found[call_id] = _read(text, codec)
         else:
@@ -82,8 +81,8 @@ def place_of(task_id: UUID, call_id: str) -> int | None:
 
 def first_position(task_id: UUID, call_ids: Iterable[str]) -> int | None:
     """Give the lowest position of these calls among the completed ones; None without any."""
-    rows = StepResult.objects.filter(task_id=task_id, call_id__in=list(call_ids))
-    found: int | None = rows.order_by("position").values_list("position", flat=True).first()
+    lowest = "SELECT min(position) FROM runtime_stepresult WHERE task_id = %s AND call_id = ANY(%s)"
+    found: int | None = fetch(lowest, (task_id, list(call_ids)))[0][0]
     return found
 
 
@@ -165,6 +164,34 @@ def events_of(
     ]
 
 
+_TOUCHED: Final = """
+SELECT seq, type, at, actor, call_id, cause, event_id, payload, codec FROM runtime_event
+WHERE task_id = %s AND seq > %s AND seq <= %s AND (call_id = ANY(%s) OR type = ANY(%s))
+ORDER BY seq
+"""
+
+
+def touched(
+    task_id: UUID, after: int, upto: int, call_ids: Iterable[str], types: Iterable[str]
+) -> list[EventView]:
+    """Read the events of some calls, and those of some types, between two events.
+
+    Args:
+        task_id: The task.
+        after: Only events behind this one.
+        upto: The last event to look at.
+        call_ids: The calls.
+        types: The types.
+    """
+    if upto <= after:
+        return []
+    found = fetch(_TOUCHED, (task_id, after, upto, list(call_ids), [str(one) for one in types]))
+    return [
+        EventView(seq, kind, at, actor, call_id, cause, event_id, _read(text, codec))
+        for seq, kind, at, actor, call_id, cause, event_id, text, codec in found
+    ]
+
+
 # --- effects ------------------------------------------------------------------------------------
 
 
@@ -201,6 +228,10 @@ _EFFECT: Final = (
     "settled_at",
     "note",
 )
+_EFFECTS: Final = f"""
+SELECT {", ".join(_EFFECT)} FROM runtime_operation WHERE task_id = %s
+ORDER BY reserved_at, id LIMIT {COUNTED}
+"""  # noqa: S608 (our own words)
 
 
 def effects_of(task_id: UUID, pending: str | None, *, ended: bool) -> list[EffectLine]:
@@ -211,16 +242,13 @@ def effects_of(task_id: UUID, pending: str | None, *, ended: bool) -> list[Effec
         pending: Operation id of its pending call.
         ended: It has ended.
     """
-    rows = Operation.objects.filter(task_id=task_id).order_by("reserved_at", "id")
-    return [
-        EffectLine(
-            **row,
-            word=word(
-                row["status"], row["dispatches"], is_pending=row["id"] == pending, ended=ended
-            ),
-        )
-        for row in rows.values(*_EFFECT)[:COUNTED]
-    ]
+    found = []
+    for values in fetch(_EFFECTS, (task_id,)):
+        row = dict(zip(_EFFECT, values, strict=True))
+        is_pending = row["id"] == pending
+        said = word(row["status"], row["dispatches"], is_pending=is_pending, ended=ended)
+        found.append(EffectLine(**row, word=said))
+    return found
 
 
 # --- the lease ----------------------------------------------------------------------------------
@@ -239,19 +267,26 @@ class LeaseView:
     expires_at: datetime | None
 
 
+_LEASE: Final = f"""
+SELECT t.epoch, t.deaths, w.host, w.pid, w.state, w.renewed_at, w.expires_at,
+       (SELECT count(*) FROM (
+           SELECT FROM runtime_refusal WHERE task_id = t.id LIMIT {COUNTED}
+       ) AS refused)
+FROM runtime_task t LEFT JOIN runtime_worker w ON w.id = t.owner WHERE t.id = %s
+"""  # noqa: S608 (a number of our own)
+
+
 def lease(task_id: UUID) -> LeaseView:
     """Read the lease of a task."""
-    owner, epoch, deaths = Task.objects.values_list("owner", "epoch", "deaths").get(pk=task_id)
-    workers = Worker.objects.filter(pk=owner) if owner else Worker.objects.none()
-    worker = workers.values("host", "pid", "state", "renewed_at", "expires_at").first()
+    epoch, deaths, host, pid, state, renewed_at, expires_at, refused = fetch(_LEASE, (task_id,))[0]
     return LeaseView(
         epoch=epoch,
         deaths=deaths,
-        refused=Refusal.objects.filter(task_id=task_id)[:COUNTED].count(),
-        worker=f"{worker['host']}:{worker['pid']}" if worker else "",
-        worker_state=worker["state"] if worker else "",
-        renewed_at=worker["renewed_at"] if worker else None,
-        expires_at=worker["expires_at"] if worker else None,
+        refused=refused,
+        worker=f"{host}:{pid}" if state else "",
+        worker_state=state or "",
+        renewed_at=renewed_at,
+        expires_at=expires_at,
     )
 
 
@@ -332,6 +367,4 @@ def tab_counts(task_id: UUID) -> TabCounts:
         f"LIMIT {COUNTED}) AS {part})"
         for part in parts
     )
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {counted}", [task_id] * len(parts))
-        return TabCounts(*cursor.fetchone())
+    return TabCounts(*fetch(f"SELECT {counted}", [task_id] * len(parts))[0])

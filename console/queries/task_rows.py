@@ -1,21 +1,21 @@
 """The rows of the task list: one frozen row for each task, for the ids that are shown."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from console.queries.base import NAMESPACE
+from console.queries.base import NAMESPACE, fetch
 from console.recorded import recorded
 from runtime.core import checkpoint as cp
 from runtime.core.checkpoint import Checkpoint
 from runtime.core.errors import SignalboxError
 from runtime.core.states import TERMINAL, State
-from runtime.models import Event, Review, Task, TaskSpec, Worker
+from runtime.models import Review, Task, TaskSpec, Worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,22 +59,46 @@ class TaskRow:
     created_by: str
 
 
+_NAMES: Final = (
+    "id",
+    "agent",
+    "state",
+    "version",
+    "situation",
+    "held",
+    "owner",
+    "created_at",
+    "finished_at",
+    "queue",
+    "priority",
+    "epoch",
+    "deaths",
+    "checkpoint",
+    "checkpoint_sum",
+    "title",
+    "said",
+    "ended",
+    "key",
+    "labels",
+    "created_by",
+    "moved_at",
+)
+_ROWS: Final = f"""
+SELECT {", ".join(f"t.{name}" for name in _NAMES[:15])}, s.title, s.search_text, s.outcome_reason,
+       s.key, s.labels::text, s.created_by,
+       (SELECT e.at FROM runtime_event e WHERE e.task_id = t.id AND e.seq = t.version)
+FROM runtime_task t LEFT JOIN runtime_taskspec s ON s.task_id = t.id
+WHERE t.namespace = %s AND t.id = ANY(%s)
+"""  # noqa: S608 (our own words)
+
+
 def task_rows(ids: Sequence[UUID]) -> list[TaskRow]:
     """Read the rows of these tasks, in this order; those that are gone are left out."""
-    last = Event.objects.filter(task_id=OuterRef("pk"), seq=OuterRef("version")).values("at")[:1]
-    found = (
-        Task.objects.filter(namespace=NAMESPACE, id__in=list(ids))
-        .annotate(
-            moved_at=Subquery(last),
-            title=F("spec__title"),
-            said=F("spec__search_text"),
-            ended=F("spec__outcome_reason"),
-            key=F("spec__key"),
-            labels=F("spec__labels"),
-            created_by=F("spec__created_by"),
-        )
-        .values()
-    )
+    if not ids:
+        return []
+    found = [
+        dict(zip(_NAMES, values, strict=True)) for values in fetch(_ROWS, (NAMESPACE, list(ids)))
+    ]
     asked = _asked([row["id"] for row in found if row["state"] == State.WAITING_HUMAN])
     rows = {row["id"]: _task_row(row, asked.get(row["id"])) for row in found}
     return [rows[task_id] for task_id in ids if task_id in rows]
@@ -116,7 +140,7 @@ def _task_row(row: Mapping[str, Any], asked: Mapping[str, Any] | None) -> TaskRo
         epoch=row["epoch"],
         deaths=row["deaths"],
         key=row["key"] or "",
-        labels=row["labels"] or {},
+        labels=json.loads(row["labels"] or "{}"),
         created_by=row["created_by"] or "",
     )
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Final
 from uuid import UUID
 
@@ -124,13 +126,19 @@ class TaskList:
 
     def news(self, newest: UUID) -> int:
         """Count what is newer than a page knows, capped."""
+        if UUID(newest_task()) <= newest:
+            return 0
         return self._count(self._narrowed().filter(id__gt=newest), COUNTED)
 
     def fitting(self, ids: Sequence[UUID]) -> set[UUID]:
         """Tell which of these tasks it lets through now."""
-        shown = self._narrowed().filter(id__in=list(ids))
-        parts = [shown.filter(group.condition) for group in self._groups]
-        return {task_id for part in parts for task_id in part.values_list("id", flat=True)}
+        conditions = [group.condition for group in self._groups]
+        if not conditions:
+            return set()
+        # One that asks for nothing lets everything through, and would get lost among others.
+        belongs = reduce(or_, conditions) if all(conditions) else Q()
+        shown = self._narrowed().filter(belongs, id__in=list(ids))
+        return set(shown.values_list("id", flat=True))
 
     def _count(self, tasks: QuerySet[Task], most: int) -> int:
         conditions = [one for group in self._groups for one in group.conditions]

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from console.access import Permission
 from console.middleware import preferences
 from console.pages import event_words, payloads, text, times, words
+from console.pages.drawn import drawn
 from console.pages.rights import PERMISSION_WORDS
 from console.recorded import recorded as reworded
 from runtime.core.ledger_words import Word
@@ -59,6 +60,12 @@ def span(seconds: float | None) -> str:
 def age(then: datetime | None, now: datetime) -> str:
     """Say how long ago."""
     return words.age(now, then)
+
+
+@register.simple_tag
+def piece(name: str, **values: Any) -> SafeString:
+    """Include a template that shows these values and nothing else: it is drawn once for each."""
+    return drawn(name, **values)
 
 
 @register.simple_tag(takes_context=True)
