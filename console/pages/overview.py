@@ -158,7 +158,8 @@ def _lights(stuck: int, *, with_reviews: bool) -> list[Light]:
     if with_reviews:
         doubt = watching.in_doubt()
         lamp = "stop" if doubt else "none"
-        lights.append(Light(lamp, _("In doubt"), _number(doubt), reverse("reviews")))
+        href = f"{reverse('tasks')}?waits={Kind.IN_DOUBT}"
+        lights.append(Light(lamp, _("In doubt"), _number(doubt), href))
     lamp = "stop" if stuck else "none"
     lights.append(Light(lamp, _("Stuck"), _number(stuck), "#needs"))
     return lights + _settled()

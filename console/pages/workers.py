@@ -71,6 +71,11 @@ class Line:
         return self.leases[0] if self.leases else None
 
     @property
+    def is_partly_read(self) -> bool:
+        """Whether it holds more leases than the oldest was looked for among."""
+        return self.worker.held > reads.LOOKED_AT
+
+    @property
     def is_living(self) -> bool:
         """Whether it can be asked for anything."""
         return self.worker.ended_at is None
@@ -98,6 +103,7 @@ def workers(request: HttpRequest) -> HttpResponse:
         "queues": queues,
         "orphans": [queue for queue in queues if queue.due and not queue.workers],
         "broker": broker,
+        "looked_at": reads.LOOKED_AT if any(one.is_partly_read for one in living) else 0,
         # Who counts none is not asked for a list of them.
         "letters": api.dead(limit=LETTERS_SHOWN).letters if broker.stand.given_up else (),
         "may_manage": allowed(request.user, Permission.MANAGE_WORKERS),

@@ -198,6 +198,20 @@ def test_a_bad_filter_is_said_at_its_field_and_the_rows_stay(page: Page) -> None
     expect(page).to_have_url(re.compile("/tasks/$"))
 
 
+def test_rows_that_cannot_be_fetched_are_said_to_be_old_and_asked_for_again(page: Page) -> None:
+    task_id = _submit("bench")
+    page.goto("/tasks/")
+    _live(page)
+    page.route("**/tasks/rows/**", lambda route: route.abort())
+
+    api.pause(task_id, reason="look", by="human:ann")
+    expect(page.locator(".freshness")).to_contain_text("Reconnecting")
+    page.unroute("**/tasks/rows/**")
+
+    expect(page.locator(f"#task-{task_id}")).to_contain_text("paused")
+    _live(page)
+
+
 def test_keys_that_are_switched_off_do_nothing(page: Page) -> None:
     _submit("bench")
     page.goto("/settings/")

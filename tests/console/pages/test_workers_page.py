@@ -17,6 +17,7 @@ from dramatiq.brokers.redis import RedisBroker
 from console.access import Role
 from console.models import AuditEntry
 from console.pages import workers
+from console.queries import workers as reads
 from runtime import api
 from runtime.core.effects import Effect
 from runtime.core.errors import LeaseLost
@@ -183,13 +184,20 @@ def test_messages_that_were_given_up_are_listed_as_text(
     assert "manage.py dead requeue" in page
 
 
-def test_no_lease_claims_to_know_its_age(operator: Client, submitted: Submit) -> None:
-    Hand(submitted()).start()
+def test_no_lease_claims_to_know_its_age_nor_what_it_did_not_look_at(
+    operator: Client, submitted: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Hand(submitted()).start(), Hand(submitted()).start()
+    Task.objects.filter(owner=second.worker).update(owner=first.worker)
+    Worker.objects.filter(pk=first.worker).update(held=2)
 
     page = _page(operator)
 
     assert "Unmoved longest</th>" in page
     assert "no lease tells its age" in page
+    assert "≥" not in page
+    monkeypatch.setattr(reads, "LOOKED_AT", 1)
+    assert "and ≥ stands before it" in _page(operator)
 
 
 def test_a_page_reads_as_much_whatever_the_number_of_workers(

@@ -7,10 +7,12 @@ const STALE_MS = 30000;
 export function attachFreshness(element) {
   const words = element.querySelector("[data-words]");
   const show = () => {
-    const age = performance.now() - live.heardAt;
-    element.dataset.state = live.state;
-    words.textContent = say(live.state, age);
-    document.documentElement.classList.toggle("is-stale", live.state !== "live" && age > STALE_MS);
+    // Hints may come while what they are about does not: such a page is not live.
+    const state = live.state === "live" && live.lostAt ? "away" : live.state;
+    const age = performance.now() - (live.lostAt || live.heardAt);
+    element.dataset.state = state;
+    words.textContent = say(state, age);
+    document.documentElement.classList.toggle("is-stale", state !== "live" && age > STALE_MS);
   };
   live.listen(show);
   const timer = window.setInterval(() => (element.isConnected ? show() : window.clearInterval(timer)), 500);

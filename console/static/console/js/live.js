@@ -16,6 +16,8 @@ class Live {
   state = "off"; // off, live, away, paused
   heardAt = 0;
   offset = 0;
+  /** Since when parts of this page could not be fetched, by the page's own clock; 0 while they can. */
+  lostAt = 0;
   /** The moment of the last news, in the server's words; said with every request for a part. */
   mark = "";
 

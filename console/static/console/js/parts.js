@@ -1,17 +1,35 @@
 // Fetches parts of pages and puts them in place of the old ones, without touching what a hand holds.
 import { live } from "./live.js";
 
+const AGAIN_MS = 4000; // after a failure a part is asked for again, also if no hint comes
+
 /** Fetch a part; a session that has ended leads to the sign-in page. */
 export async function fetchPart(url) {
+  try {
+    const found = await asked(url);
+    live.lostAt = 0;
+    return found;
+  } catch (error) {
+    live.lostAt = error.isFinal ? 0 : live.lostAt || performance.now();
+    throw error;
+  }
+}
+
+async function asked(url) {
   const headers = { "HX-Request": "true", ...(live.mark && { "Signalbox-Mark": live.mark }) };
   const answer = await fetch(url, { headers, cache: "no-store" });
   const elsewhere = answer.headers.get("HX-Redirect");
   if (elsewhere) {
     window.location.assign(elsewhere);
-    throw new Error("signed out");
+    throw refusal("signed out", true);
   }
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw refusal(`the server answered ${answer.status}`, answer.status < 500);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+/** What asking again would not help against is final. */
+function refusal(said, isFinal) {
+  return Object.assign(new Error(said), { isFinal });
 }
 
 /**
@@ -82,13 +100,16 @@ export function coalesced(work, least = 250) {
     waiting = 0;
     running = true;
     const began = performance.now();
+    let shortest = least;
     try {
       await work();
-    } catch {
-      // The next hint asks again, and the page says how old it is.
+    } catch (error) {
+      // The page says meanwhile that it is not live; many pages do not come back at one moment.
+      again ||= !error.isFinal;
+      shortest = AGAIN_MS * (0.75 + Math.random() / 2);
     }
     running = false;
-    pause = Math.max(least, 2 * (performance.now() - began));
+    pause = Math.max(shortest, 2 * (performance.now() - began));
     if (again) {
       again = false;
       waiting = window.setTimeout(run, pause);

@@ -19,7 +19,10 @@ export function attachList(element) {
     if (!ids.length) return;
     const query = address();
     for (const id of ids) query.append("id", id);
-    const fetched = await fetchPart(`${element.dataset.rows}?${query}`);
+    const fetched = await fetchPart(`${element.dataset.rows}?${query}`).catch((error) => {
+      for (const id of ids) wanted.add(id);
+      throw error;
+    });
     const gone = rows().filter(isGone).length;
     for (const fresh of [...fetched.querySelectorAll("tr[data-task]")]) putRow(fresh);
     if (rows().filter(isGone).length !== gone) refreshNews();
