@@ -233,6 +233,7 @@ def _column_dialog(
         "choices": task_columns.choices(shown),
         "number": len(shown),
         "is_moved": request.method == "POST",
+        "is_dialog": is_fragment(request),
         "asked": asked,
         "query": asked.query,
         "view": view,
