@@ -23,6 +23,7 @@ from console.pages import schema_forms
 from console.pages.notes import leave
 from console.pages.problem_words import problem
 from console.pages.schema_forms import Field
+from console.pages.spoken import refusal
 from console.pages.workers import unserved
 from console.steering import Wanted
 from runtime import api
@@ -35,6 +36,7 @@ from runtime.core.errors import (
     ManifestWidens,
     UnknownTool,
 )
+from runtime.core.manifest import parse as parse_manifest
 
 LONGEST_TITLE: Final = 200
 LONGEST_KEY: Final = 200
@@ -170,17 +172,28 @@ def _wanted(
     if not draft.is_wrong:
         return wanted
     _check_input(form, draft, wanted)
+    _check_manifest(form, draft, wanted)
     return None
 
 
 def _check_input(form: tuple[Field, ...], draft: Draft, wanted: Wanted) -> None:
     """Say what is wrong with the input as well: nobody likes to hear of one mistake at a time."""
-    if "input" in draft.errors or any(one.name in draft.errors for one in _flat(form)):
+    if "input" in draft.errors:
         return
     try:
         api.get_agent(wanted.agent).check_input(wanted.input)
     except InputRefused as refused:
         _blame(form, draft, refused, "")
+
+
+def _check_manifest(form: tuple[Field, ...], draft: Draft, wanted: Wanted) -> None:
+    """Say what is wrong with the manifest as well, as far as that can be seen without its agent."""
+    if wanted.manifest is None or "manifest" in draft.errors:
+        return
+    try:
+        parse_manifest(wanted.manifest)
+    except ManifestRefused as refused:
+        _blame(form, draft, refused, refusal(refused))
 
 
 def _input(form: tuple[Field, ...], draft: Draft) -> dict[str, Any]:
@@ -250,7 +263,8 @@ def _blame(form: tuple[Field, ...], draft: Draft, error: SignalboxError | None, 
     if isinstance(error, InputRefused):
         at_fields, rest = schema_forms.place(form, error.problems)
         if draft.mode == "form":
-            draft.errors |= at_fields
+            # What could not be read is missing as well; the first that was said is the reason.
+            draft.errors = at_fields | draft.errors
             draft.problems += rest
         else:
             draft.errors["input"] = "\n".join(map(problem, error.problems))

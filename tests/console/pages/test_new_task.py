@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from console.access import Role
 from console.models import AuditEntry
 from console.pages import schema_forms
+from console.pages.new_task import Draft, _check_input, _check_manifest
 from console.pages.schema_forms import fields, fill, initial, place, read
+from console.steering import Wanted
 from runtime import api
 from runtime.api import Agent, Plan
 from runtime.models import Task, TaskSpec
@@ -60,6 +62,29 @@ def test_all_mistakes_are_said_at_once(operator: Client) -> None:
 
     assert 'id="input-error"' in answer.content.decode()
     assert 'id="priority-error"' in answer.content.decode()
+
+
+def test_a_field_that_cannot_be_read_hides_no_other_mistake() -> None:
+    """The form, the schema and the manifest are all looked at before anything is said."""
+    draft = Draft(typed={**FILLED, "whole": "x", "short": "a" * 30}, mode="form")
+    draft.errors = read(FORM, draft.typed).errors
+    wanted = Wanted(
+        agent="test-homes",
+        input=read(FORM, draft.typed).value,
+        key="k",
+        manifest={"colour": 1},
+        title="",
+        labels={},
+        priority=0,
+        not_before=None,
+    )
+    with registry.separate(_homes()):
+        _check_input(FORM, draft, wanted)
+    _check_manifest(FORM, draft, wanted)
+
+    assert draft.errors["whole"] == "Give a whole number, like 12."
+    assert draft.errors["short"] == "Give at most 20 characters."
+    assert "colour: There is no field of this name" in draft.errors["manifest"]
 
 
 def test_a_submitted_form_leads_to_its_task(operator: Client) -> None:
@@ -324,14 +349,7 @@ def test_what_cannot_be_read_is_said_at_its_field(name: str, text: str, said: st
 
 def test_fields_of_an_optional_group_hold_no_form_back(operator: Client) -> None:
     """A browser refuses an empty field that is required; this group may be left out whole."""
-    agent = Agent(
-        "test-homes",
-        role="Looks at homes",
-        tools=[],
-        planner=lambda _context: Plan.finish({}),
-        input=_Everything,
-    )
-    with registry.separate(agent):
+    with registry.separate(_homes()):
         page = operator.get("/new/", {"agent": "test-homes"}).content.decode()
 
     fields_of = {name: re.search(rf'id="f-{name}"[^>]*>', page) for name in _STREETS}
@@ -341,6 +359,16 @@ def test_fields_of_an_optional_group_hold_no_form_back(operator: Client) -> None
 
 
 _STREETS = ("home-street", "away-street")
+
+
+def _homes() -> Agent:
+    return Agent(
+        "test-homes",
+        role="Looks at homes",
+        tools=[],
+        planner=lambda _context: Plan.finish({}),
+        input=_Everything,
+    )
 
 
 def test_a_value_fills_the_form_that_makes_it_again() -> None:
