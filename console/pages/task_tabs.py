@@ -134,19 +134,20 @@ def _calls(facts: Facts, request: HttpRequest) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Effects of one standing."""
+    """Effects of one standing, the last ones, and how many there are."""
 
     title: str
     says: str
     lamp: str
     effects: list[EffectLine]
+    count: int
 
 
 def _effects(facts: Facts, _request: HttpRequest) -> dict[str, Any]:
-    groups = [
-        Group(title, says, lamp, [one for one in facts.effects if one.word in words])
-        for title, says, lamp, words in _standings()
-    ]
+    groups = []
+    for title, says, lamp, words in _standings():
+        found = [one for one in facts.effects if one.word in words]
+        groups.append(Group(title, says, lamp, found[-CALLS:], len(found)))
     return {"groups": [group for group in groups if group.effects]}
 
 

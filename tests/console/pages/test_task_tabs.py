@@ -70,6 +70,25 @@ def test_effects_stand_in_groups_with_those_in_doubt_first(
     assert "Retrying" not in page[page.index('id="panel"') :].split("</section>")[0]
 
 
+def test_of_many_effects_the_last_are_shown_and_all_are_counted(
+    operator: Client, submitted: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.pages.task_tabs.CALLS", 2)
+    task_id = submitted()
+    hand = Hand(task_id).start()
+    for _ in range(3):
+        hand.begin().succeed()
+
+    page = shown(operator, task_id, tab="effects")
+    undo = shown(operator, task_id, tab="undo")
+
+    panel = page[page.index('id="panel"') :]
+    assert '<span class="num">3</span></h3>' in panel
+    assert "The last 2 are shown." in panel
+    assert panel.count('<th scope="row">') == 2
+    assert "1 earlier effect is not shown here." in undo
+
+
 def test_checkpoints_of_two_events_are_compared_key_by_key(
     operator: Client, submitted: Submit
 ) -> None:
