@@ -13,6 +13,8 @@ import pytest
 import redis
 from django.conf import settings
 from django.db import connection
+from django.test import TransactionTestCase
+from psycopg import sql
 
 from console import embedded
 
@@ -30,6 +32,8 @@ _OURS = {
 _SET = [name for name in _OURS if name not in os.environ]
 os.environ.update({name: _OURS[name] for name in _SET})
 django.setup()
+#: The tables that Django itself fills after the migrations.
+LAID = frozenset({"django_content_type", "auth_permission"})
 SLOTS = range(1, 64)  # also the number of the Valkey database, of which the embedded one has 64
 
 
@@ -63,6 +67,14 @@ def django_db_modify_db_settings(services: embedded.Services) -> None:
     """Whoever asks for the database gets the services first."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _empty_only_what_was_filled() -> Iterator[None]:
+    """Tests that commit, some five hundred, leave what Django lays: it need not be laid again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _empty)
+        yield
+
+
 @pytest.fixture(scope="session")
 def places_of_data(services: embedded.Services, django_db_setup: None) -> dict[str, str]:
     """What leads a child process to this session's test databases."""
@@ -76,6 +88,18 @@ def places_of_data(services: embedded.Services, django_db_setup: None) -> dict[s
 def child_environ(places_of_data: dict[str, str]) -> dict[str, str]:
     """The environment of a child process that works on this session's test databases."""
     return {**os.environ, **places_of_data}
+
+
+def _empty(_case: TransactionTestCase) -> None:
+    """Empty the tables that hold something: to empty one takes long, full or not."""
+    known = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    asked = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
+    questions = [asked.format(one, sql.Identifier(one)) for one in sorted({*known} - LAID)]
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL(" UNION ALL ").join(questions))
+        filled = [sql.Identifier(name) for (name,) in cursor.fetchall()]
+        if filled:
+            cursor.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ").join(filled)))
 
 
 @contextmanager
