@@ -67,7 +67,11 @@ def _deeper(client: httpx.Client, wanted: list[Address], middle: str) -> list[Ad
     for one in wanted:
         if one.name in LISTS:
             path = deeper(one.path, client.get(one.path).text, middle)
-            found += [Address(f"{one.name} (far down)", path)] if path else []
+            if path is None:
+                continue
+            found.append(Address(f"{one.name} (far down)", path))
+            back = path.replace("cursor=", "before=")
+            found.append(Address(f"{one.name} (back from far down)", back))
     return found
 
 
