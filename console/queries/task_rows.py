@@ -28,7 +28,7 @@ class TaskRow:
         until: When it goes on by itself, if it waits for a time.
         in_hand: A worker holds it.
         attempt: Attempts of the pending call so far.
-        epoch: How often it was claimed.
+        epoch: How often it changed hands.
         deaths: Workers that died holding it.
     """
 
