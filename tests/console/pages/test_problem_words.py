@@ -113,7 +113,9 @@ def test_a_refused_manifest_is_told_what_to_give(manifest: Any, expected: str) -
 
 
 def test_every_sentence_is_one_of_the_validator_that_is_installed() -> None:
-    theirs: dict[str, str] = {one["type"]: one["message_template_python"] for one in core.list_all_errors()}
+    theirs: dict[str, str] = {
+        one["type"]: one["message_template_python"] for one in core.list_all_errors()
+    }
 
     drifted = [
         known.kind
