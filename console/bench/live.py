@@ -22,7 +22,7 @@ from console.bench.web import signed_in, web_process
 
 LIST: Final = "/tasks/?agent=bench-linger"
 #: As in `js/parts.js` and `js/task-list.js`.
-LEAST_S: Final = 0.25
+LEAST_S: Final = 0.4
 SOON_S: Final = 0.03
 NEWS_S: Final = 2.0
 _TASK: Final = re.compile(r'data-task="([0-9a-f-]{36})"[^>]*?data-seq="(\d+)"')

@@ -1,6 +1,7 @@
 // Fetches parts of pages and puts them in place of the old ones, without touching what a hand holds.
 import { live } from "./live.js";
 
+const SOON_MS = 30;
 const AGAIN_MS = 4000; // after a failure a part is asked for again, also if no hint comes
 
 /** Fetch a part; a session that has ended leads to the sign-in page. */
@@ -91,11 +92,11 @@ function copyAttributes(old, fresh) {
 }
 
 /**
- * Call something soon, once for many requests, and never faster than it answers: a page that cannot
- * keep up asks less often by itself.
+ * Call something soon, once for many requests, and rest after it: as long as was asked, and twice as
+ * long as it took, so that a page that cannot keep up asks less often by itself.
  */
-export function coalesced(work, least = 250) {
-  let [waiting, running, again, pause] = [0, false, false, least];
+export function coalesced(work, least = 400) {
+  let [waiting, running, again, rested] = [0, false, false, 0];
   const run = async () => {
     waiting = 0;
     running = true;
@@ -109,16 +110,16 @@ export function coalesced(work, least = 250) {
       shortest = AGAIN_MS * (0.75 + Math.random() / 2);
     }
     running = false;
-    pause = Math.max(shortest, 2 * (performance.now() - began));
-    if (again) {
-      again = false;
-      waiting = window.setTimeout(run, pause);
-    }
+    const ended = performance.now();
+    rested = ended + Math.max(shortest, 2 * (ended - began));
+    if (again) ask();
   };
-  return () => {
-    if (running) again = true;
-    else if (!waiting) waiting = window.setTimeout(run, 30);
+  const ask = () => {
+    again = running;
+    if (running || waiting) return;
+    waiting = window.setTimeout(run, Math.max(SOON_MS, rested - performance.now()));
   };
+  return ask;
 }
 
 /** Mark an element as changed just now. */
