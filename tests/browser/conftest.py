@@ -222,6 +222,11 @@ def page(new_page: Callable[..., Page], processes: Processes) -> Page:
     return opened
 
 
+def painted(page: Page) -> None:
+    """Wait until a page has been painted: Chromium drops keys that are pressed before."""
+    page.wait_for_function("() => performance.getEntriesByType('paint').length > 0")
+
+
 _EXPECTED = re.compile(r"WebSocket connection to|Failed to load resource|^htmx:(send|after)")
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from runtime import api
 from tests.agents_for_browser.agents import PAINTER
-from tests.browser.conftest import Processes
+from tests.browser.conftest import Processes, painted
 
 
 def _submitted(page: Page) -> UUID:
@@ -19,6 +19,7 @@ def _at_event(page: Page, seq: int) -> None:
     """Wait until an event's page is there and its script hears keys."""
     expect(page).to_have_url(re.compile(rf"/events/{seq}/$"))
     expect(page.get_by_role("button", name="Wrap lines").first).to_be_visible()
+    painted(page)
 
 
 def test_a_task_is_submitted_and_its_events_are_read_by_keyboard_alone(
@@ -38,6 +39,7 @@ def test_a_task_is_submitted_and_its_events_are_read_by_keyboard_alone(
     page.goto(f"/tasks/{task_id}/events/1/")
     # What answers or follows appears by itself.
     expect(page.get_by_role("link", name="Event 2")).to_be_visible()
+    painted(page)
     page.keyboard.press("ArrowRight")
     _at_event(page, 2)
     page.keyboard.press("k")

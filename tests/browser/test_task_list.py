@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from console.models import AuditEntry, SavedView
 from runtime import api
 from tests.agents_for_browser.agents import PAINTER
-from tests.browser.conftest import Processes
+from tests.browser.conftest import Processes, painted
 
 
 def _submit(thing: str) -> UUID:
@@ -16,8 +16,9 @@ def _submit(thing: str) -> UUID:
 
 
 def _live(page: Page) -> None:
-    """Wait until the scripts run: before, links lead to pages of their own."""
+    """Wait until the scripts run and hear keys: before, links lead to pages of their own."""
     expect(page.locator(".freshness")).to_contain_text("Live")
+    painted(page)
 
 
 def _link(page: Page, task_id: UUID) -> Locator:
