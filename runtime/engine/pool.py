@@ -190,6 +190,8 @@ class Pool:
         """Do what a driver asked for and give its next request; None once it waits elsewhere."""
         match request:
             case Write(step):
+                if self._queue.begin_alone():
+                    return run.script.send(self._write_alone(step))
                 self._queue.write(run, step)
             case OnThread():
                 return run.script.send(self._call(run, request))
@@ -203,6 +205,14 @@ class Pool:
             case Close() | RollBack():
                 return run.script.send(None)
         return None
+
+    def _write_alone(self, step: Commit) -> Outcome:
+        """Write the step of the only run that there is: it need not queue behind itself."""
+        try:
+            (found,) = self._commit([step])
+        finally:
+            self._queue.end_alone()
+        return _told(found)
 
     def _write(self, batch: Together) -> None:
         """Write steps together; if that cannot be, each one by itself."""

@@ -142,6 +142,24 @@ class RunQueue:
             if self._ready or self._writes or self._look:
                 self._wake()
 
+    def begin_alone(self) -> bool:
+        """Begin a transaction of one step, if there is nothing else to do meanwhile or with it.
+
+        Returns:
+            False if there is: then the step is gathered with ``write``.
+        """
+        with self._lock:
+            if self._ready or self._writes or self._look or self._writing or self._stopping:
+                return False
+            self._writing += 1
+            return True
+
+    def end_alone(self) -> None:
+        """End what ``begin_alone`` began."""
+        with self._lock:
+            self._writing -= 1
+            self._taken += 1
+
     def write(self, run: Run, step: Commit) -> None:
         """Have a run's step written with the next ones."""
         with self._lock:

@@ -206,6 +206,41 @@ def test_the_thread_that_slept_last_is_woken_first(queue: RunQueue) -> None:
         thread.join(PATIENCE_S)
 
 
+def test_the_step_of_the_only_run_need_not_queue(queue: RunQueue) -> None:
+    began = queue.begin_alone()
+    queue.end_alone()
+
+    assert began
+    assert queue.begin_alone()
+
+
+@pytest.mark.parametrize("meanwhile", ["put", "write", "look", "stop"])
+def test_a_step_is_gathered_when_there_is_anything_else_to_do(
+    queue: RunQueue, meanwhile: str
+) -> None:
+    match meanwhile:
+        case "put":
+            queue.put(run("a"), None)
+        case "write":
+            writes(queue, "a")
+        case "look":
+            queue.look()
+        case "stop":
+            queue.stop()
+
+    assert not queue.begin_alone()
+
+
+def test_while_a_step_is_written_alone_the_next_ones_gather(queue: RunQueue, clock: Hands) -> None:
+    queue.begin_alone()
+    writes(queue, "a")
+    queue.look()
+
+    assert queue.take() is Sign.LOOK
+    clock.now_s += 2 * OVERDUE_S
+    assert names(queue.take()) == ["a"]
+
+
 def test_before_a_long_wait_everything_gathered_is_taken(queue: RunQueue) -> None:
     nothing = queue.gather()
     writes(queue, "a", "b")
