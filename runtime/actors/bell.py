@@ -1,8 +1,8 @@
 """The bell: a worker hears at once that one of its queues has work.
 
 Beside the broker's message, which is kept until somebody takes it and found by looking at the queue
-every so often, the same hint is pushed to a list at which workers wait.  One of them takes it, who
-has waited longest, so a ring wakes one worker however many are idle.  Waiting costs nothing while
+every so often, the same hint is pushed to a list at which workers wait that would take a task now.
+One of them takes it, so a ring wakes one worker however many are idle.  Waiting costs nothing while
 nothing happens; a ring that is lost costs the time to the next look.
 """
 

@@ -40,7 +40,7 @@ from runtime.tools.registry import AnyTool
 
 _LOG = logging.getLogger("runtime.driver")
 _COMMIT_WITHIN_S = 5.0
-_AT_ONCE_MS = 2
+_AT_ONCE_MS = 3
 """A read that took longer is written before anything else: it may be worth keeping."""
 
 
@@ -218,7 +218,7 @@ class Caller:
         self.house.record(self.desk, call.tool, None)
         kept = calls.keep(self.desk, outcome.value)
         command = c.Succeeded(call.decided, kept.digest, kept.summary, took_ms)
-        if call.tool.effect is Effect.READ and took_ms <= _AT_ONCE_MS and self.plans_at_once():
+        if call.tool.effect is Effect.READ and took_ms < _AT_ONCE_MS and self.plans_at_once():
             self.desk.keep_back(command, calls.attached_to(call, kept))
             self._remember(call, kept)
             return

@@ -108,9 +108,10 @@ class Desk:
         self.at = self._staged.after
 
     def keep_back(self, command: c.Command, attached: Attached) -> None:
-        """Decide the outcome of a read that is written with what the planner says next.
+        """Decide the outcome of a read that is written with the ending, if one comes next.
 
-        Whatever happens before that, it is lost and the read is made again.
+        If anything else comes, ``catch_up`` writes it before that.  It is lost only with the
+        process or the lease, and then the read is made again.
         """
         self.stage(command)
         self._ahead = attached
@@ -120,10 +121,10 @@ class Desk:
         """Whether an outcome is kept back."""
         return self._ahead is not None
 
-    def catch_up(self) -> Steps[bool]:
+    def catch_up(self) -> Steps[None]:
         """Write the outcome that is kept back by itself."""
         assert self._staged is not None  # noqa: S101 (it is part of what is kept back)
-        return (yield from self.writing(self._staged))
+        yield from self.writing(self._staged)
 
     def context(self) -> PlanContext:
         """Give what a script planner may see."""

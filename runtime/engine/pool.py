@@ -107,6 +107,11 @@ class Pool:
         return self._queue.backlog
 
     @property
+    def has_hand(self) -> bool:
+        """Whether a thread would take what comes now."""
+        return self._queue.has_hand
+
+    @property
     def is_brisk(self) -> bool:
         """Whether code takes so little time that one thread can take turns with many runs."""
         return self._pace_s < _SLOW_S
@@ -160,7 +165,7 @@ class Pool:
         match self._queue.take():
             case GoOn(run, outcome):
                 self._go_on(run, outcome)
-            case Together(waiting) as batch if waiting[0].alone:
+            case Together(waiting) as batch if waiting[0].by_itself:
                 # Its row may be locked for as long as somebody likes.
                 self._queue.leave()
                 self._write(batch)
@@ -190,8 +195,8 @@ class Pool:
         """Do what a driver asked for and give its next request; None once it waits elsewhere."""
         match request:
             case Write(step):
-                if self._queue.begin_alone():
-                    return run.script.send(self._write_alone(step))
+                if self._queue.begin_at_once():
+                    return run.script.send(self._write_at_once(step))
                 self._queue.write(run, step)
             case OnThread():
                 return run.script.send(self._call(run, request))
@@ -206,28 +211,28 @@ class Pool:
                 return run.script.send(None)
         return None
 
-    def _write_alone(self, step: Commit) -> Outcome:
-        """Write the step of the only run that there is: it need not queue behind itself."""
+    def _write_at_once(self, step: Commit) -> Outcome:
+        """Write the step of the only run that has anything to do: it need not queue."""
         try:
             (found,) = self._commit([step])
         finally:
-            self._queue.end_alone()
+            self._queue.end_at_once()
         return _told(found)
 
     def _write(self, batch: Together) -> None:
         """Write steps together; if that cannot be, each one by itself."""
         outcomes: list[GoOn] = []
-        alone: list[Waiting] = []
+        apart: list[Waiting] = []
         try:
             found = self._commit([one.step for one in batch.waiting])
         except TogetherRefused:
             # One of them holds up the others, or fails all of them: nobody knows which.
-            alone = [replace(one, alone=True) for one in reversed(batch.waiting)]
+            apart = [replace(one, by_itself=True) for one in reversed(batch.waiting)]
         else:
             outcomes = [
                 GoOn(one.run, _told(what)) for one, what in zip(batch.waiting, found, strict=True)
             ]
-        self._queue.written(batch, outcomes, alone)
+        self._queue.written(batch, outcomes, apart)
 
     def _call(self, run: Run, request: OnThread | InTransaction) -> Outcome:
         me, name = threading.get_ident(), request.name
@@ -323,12 +328,16 @@ class Pool:
 
     def _write_stuck(self) -> None:
         """Write what waits while every thread of the pool is in the hands of some tool."""
+        batch = self._queue.gather_stuck()
+        if batch is None or batch.waiting[0].by_itself:
+            # It may wait for its row as long as somebody likes: that must not end all rescues.
+            self._rescue.release()
         try:
-            batch = self._queue.gather()
             if batch is not None:
                 self._write(batch)
         finally:
-            self._rescue.release()
+            if batch is not None and not batch.waiting[0].by_itself:
+                self._rescue.release()
             connection.close()
 
     def _replace(self, ticket: Ticket) -> None:

@@ -19,6 +19,7 @@ from runtime.store.commits import Commit
 
 MOST_TOGETHER = 32
 """Steps of one transaction: beyond it the rows are locked longer and little is gained."""
+_FOR_EVER_S = -1.0
 OVERDUE_S = 0.004
 """A step waits no longer than this for others to be written with it."""
 
@@ -41,12 +42,12 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A run whose step waits to be written; ``alone`` if it failed together with others."""
+    """A run whose step waits to be written; ``by_itself`` if it failed together with others."""
 
     run: Run
     step: Commit
     since_s: float
-    alone: bool = False
+    by_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,11 @@ class RunQueue:
         return len(self._ready) + len(self._writes)
 
     @property
+    def has_hand(self) -> bool:
+        """Whether a thread would take what comes now: not all are in code that takes its time."""
+        return bool(self._asleep) or self._turning > 0
+
+    @property
     def sleeping(self) -> int:
         """Threads that wait to be woken."""
         return len(self._asleep)
@@ -142,8 +148,8 @@ class RunQueue:
             if self._ready or self._writes or self._look:
                 self._wake()
 
-    def begin_alone(self) -> bool:
-        """Begin a transaction of one step, if there is nothing else to do meanwhile or with it.
+    def begin_at_once(self) -> bool:
+        """Begin to write one step at once, if there is nothing else to do meanwhile or with it.
 
         Returns:
             False if there is: then the step is gathered with ``write``.
@@ -154,8 +160,8 @@ class RunQueue:
             self._writing += 1
             return True
 
-    def end_alone(self) -> None:
-        """End what ``begin_alone`` began."""
+    def end_at_once(self) -> None:
+        """End what ``begin_at_once`` began."""
         with self._lock:
             self._writing -= 1
             self._taken += 1
@@ -168,15 +174,26 @@ class RunQueue:
     def written(
         self, batch: Together, outcomes: Iterable[GoOn], again: Iterable[Waiting] = ()
     ) -> None:
-        """Take back what ``Together`` gave: runs that go on, and steps to be written alone."""
+        """Take back what ``Together`` gave: runs that go on, and steps that go by themselves."""
         with self._lock:
-            self._writing -= not batch.waiting[0].alone
+            if not batch.waiting[0].by_itself:
+                self._writing -= 1
             self._ready.extend(outcomes)
             self._writes.extendleft(again)
             self._wake()
 
     def gather(self) -> Together | None:
-        """Take the steps that wait, without waiting for more; None if there are none."""
+        """Take the steps that wait, without waiting for more.
+
+        Returns:
+            None if there are none, or the first one is to be written by itself: that may take as
+            long as somebody holds its row, and is left to who has nothing else to do.
+        """
+        with self._lock:
+            return self._together() if self._writes and not self._writes[0].by_itself else None
+
+    def gather_stuck(self) -> Together | None:
+        """Take the steps that wait, for who has nothing else to do."""
         with self._lock:
             return self._together() if self._writes else None
 
@@ -194,7 +211,8 @@ class RunQueue:
                 if self._look:
                     self._look = False
                     return Sign.LOOK
-                self._sleep()
+                # Who writes meanwhile may wait for a row: then the gathered steps go without it.
+                self._sleep(OVERDUE_S if self._writes else _FOR_EVER_S)
 
     # --- from the watch --------------------------------------------------------------------------
 
@@ -229,22 +247,25 @@ class RunQueue:
         self._asleep.pop().release()
         self._turning += 1
 
-    def _sleep(self) -> None:
+    def _sleep(self, longest_s: float) -> None:
         mine = threading.Lock()
         mine.acquire()
         self._asleep.append(mine)
         self._turning -= 1
         self._lock.release()
         try:
-            mine.acquire()
+            mine.acquire(timeout=longest_s)
         finally:
             self._lock.acquire()
+            if mine in self._asleep:
+                self._asleep.remove(mine)
+                self._turning += 1
 
     def _age_s(self) -> float:
         return self._clock.boottime_s() - self._writes[0].since_s
 
     def _is_time(self) -> bool:
-        if self._writes[0].alone or self._stopping or len(self._writes) >= MOST_TOGETHER:
+        if self._writes[0].by_itself or self._stopping or len(self._writes) >= MOST_TOGETHER:
             return True
         # While one transaction is under way the next one gathers.
         if not self._ready and not self._writing:
@@ -252,11 +273,11 @@ class RunQueue:
         return self._age_s() > OVERDUE_S
 
     def _together(self) -> Together:
-        if self._writes[0].alone:
+        if self._writes[0].by_itself:
             # It may wait for its row as long as somebody likes: nothing gathers meanwhile.
             return Together((self._writes.popleft(),))
         self._writing += 1
         taken: list[Waiting] = []
-        while self._writes and len(taken) < MOST_TOGETHER and not self._writes[0].alone:
+        while self._writes and len(taken) < MOST_TOGETHER and not self._writes[0].by_itself:
             taken.append(self._writes.popleft())
         return Together(tuple(taken))

@@ -67,7 +67,7 @@ class TaskRun:
 
 
 class Worker:
-    """The worker of this process; see ``runtime.engine.driver.House`` for what drivers ask of it.
+    """The worker of this process; see ``runtime.engine.house.House`` for what drivers ask of it.
 
     Args:
         ports: Clock, chance, hints, crash points.
@@ -89,6 +89,7 @@ class Worker:
         self._untold = False
         self._claiming = threading.Lock()
         self._suspects_at_s = 0.0
+        self._asked = False
         self._wanted: frozenset[UUID] = frozenset()
         self._recorder = Recorder()
         self._breakers = Breakers(ports)
@@ -132,12 +133,17 @@ class Worker:
 
     def has_room(self) -> bool:
         """Tell whether it would take a task now."""
-        return not (self.stopping or self.draining) and self._room() > 0
+        if self.stopping or self.draining or not self._lease.holds():
+            return False
+        return self._room() > 0
 
     def take(self) -> None:
-        """Claim on the calling thread: a message is acknowledged once the claim is committed."""
+        """Claim on the calling thread: its message is acknowledged once somebody has claimed."""
         self._more = True
-        self._intake()
+        if self._pool.has_hand:
+            self._intake()
+        else:
+            self._pool.nudge()
 
     def stop(self) -> None:
         """Claim nothing more, let running steps reach their next commit, give the tasks back."""
@@ -169,14 +175,19 @@ class Worker:
         """Claim what there is room for; one thread at a time."""
         if not self._more or self.stopping or self.draining or self._only is not None:
             return
+        self._asked = True
         if not self._claiming.acquire(blocking=False):
             return
+        self._asked = False
         try:
             # Each thread finds out for itself that a restart has broken its connection.
             if not self._claim_what_fits():
                 self._claim_what_fits()
         finally:
             self._claiming.release()
+        if self._asked:
+            # Somebody came meanwhile and was turned away; what came with them may not be seen yet.
+            self._pool.nudge()
 
     def _claim_what_fits(self) -> bool:
         """Claim once; False if the database was lost on the way."""
@@ -209,6 +220,9 @@ class Worker:
             _LOG.warning("%d tasks stood in our name and were in nobody's hands", len(freed))
 
     def _room(self) -> int:
+        if not self._pool.has_hand:
+            # What it took now would lie here while another worker has nothing to do.
+            return 0
         free = self.options.slots - len(self._held)
         # Small steps are written together, so more of them are wanted. Tasks whose code takes its
         # time would wait for a thread of ours while another worker has nothing to do.

@@ -1,8 +1,8 @@
 """The arguments of a tool: what its signature allows, and the one form in which they are kept.
 
 Canonical arguments, the ones that are stored, digested and shown to people, are the validated JSON
-form with defaults applied. A tool only ever receives values read back from that form, so a first
-call and a call after recovery cannot differ; it knows nothing of effects, tasks or agents.
+form with defaults applied. A tool only ever receives what that form gives when it is read back, so
+a first call and a call after recovery cannot differ; it knows nothing of effects, tasks or agents.
 """
 
 import inspect

@@ -1,6 +1,7 @@
 """What a pool's thread does next: the pure order of going on, gathering and writing."""
 
 import threading
+from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, cast
@@ -103,14 +104,12 @@ def test_while_one_transaction_is_under_way_the_next_one_gathers(queue: RunQueue
 
 
 def test_steps_that_failed_together_come_one_by_one_and_before_all_others(queue: RunQueue) -> None:
-    from dataclasses import replace
-
     writes(queue, "a", "b")
     work = queue.take()
     assert isinstance(work, Together)
     writes(queue, "c")
     queue.put(run("d"), None)
-    queue.written(work, [], [replace(one, alone=True) for one in reversed(work.waiting)])
+    queue.written(work, [], [replace(one, by_itself=True) for one in reversed(work.waiting)])
 
     assert [names(queue.take()) for _ in range(2)] == [["a"], ["b"]]
     assert queue.take() == GoOn(run("d"), None)
@@ -207,11 +206,11 @@ def test_the_thread_that_slept_last_is_woken_first(queue: RunQueue) -> None:
 
 
 def test_the_step_of_the_only_run_need_not_queue(queue: RunQueue) -> None:
-    began = queue.begin_alone()
-    queue.end_alone()
+    began = queue.begin_at_once()
+    queue.end_at_once()
 
     assert began
-    assert queue.begin_alone()
+    assert queue.begin_at_once()
 
 
 @pytest.mark.parametrize("meanwhile", ["put", "write", "look", "stop"])
@@ -228,17 +227,58 @@ def test_a_step_is_gathered_when_there_is_anything_else_to_do(
         case "stop":
             queue.stop()
 
-    assert not queue.begin_alone()
+    assert not queue.begin_at_once()
 
 
 def test_while_a_step_is_written_alone_the_next_ones_gather(queue: RunQueue, clock: Hands) -> None:
-    queue.begin_alone()
+    queue.begin_at_once()
     writes(queue, "a")
     queue.look()
 
     assert queue.take() is Sign.LOOK
     clock.now_s += 2 * OVERDUE_S
     assert names(queue.take()) == ["a"]
+
+
+def test_what_was_gathered_goes_without_a_step_that_waits_for_its_row(
+    queue: RunQueue, clock: Hands
+) -> None:
+    """Whoever writes that one comes back when it pleases somebody; nobody else is woken for it."""
+    queue.begin_at_once()
+    writes(queue, "a")
+    taken: SimpleQueue[Any] = SimpleQueue()
+
+    def other() -> None:
+        queue.arrive()
+        taken.put(queue.take())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    clock.now_s += 2 * OVERDUE_S
+
+    assert names(taken.get(timeout=PATIENCE_S)) == ["a"]
+    thread.join(PATIENCE_S)
+
+
+def test_a_thread_about_to_be_away_does_not_wait_for_the_row_of_a_step_that_goes_by_itself(
+    queue: RunQueue,
+) -> None:
+    writes(queue, "a")
+    work = queue.take()
+    assert isinstance(work, Together)
+    queue.written(work, [], [replace(one, by_itself=True) for one in work.waiting])
+
+    assert queue.gather() is None
+    assert names(queue.gather_stuck()) == ["a"]
+
+
+def test_there_is_a_hand_while_some_thread_takes_turns_or_sleeps(queue: RunQueue) -> None:
+    before = queue.has_hand
+    queue.arrive()
+    turning = queue.has_hand
+    queue.leave()
+
+    assert (before, turning, queue.has_hand) == (False, True, False)
 
 
 def test_before_a_long_wait_everything_gathered_is_taken(queue: RunQueue) -> None:
