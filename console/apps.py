@@ -14,5 +14,6 @@ class ConsoleConfig(AppConfig):
         from console import sessions
         from console.live import signals
 
-        signals.connect()
+        # Receivers run in this order: a session must be over before everybody is told that it is.
         sessions.connect()
+        signals.connect()

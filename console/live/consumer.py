@@ -20,9 +20,9 @@ from django.http.request import split_domain_port, validate_host
 
 from console import queries
 from console.access import Permission, allowed
+from console.live.marks import mark
 from console.live.names import MALFORMED, NOT_ALLOWED, SIGNED_OUT, session_mark
 from console.live.reader import reader
-from console.live.shared import mark
 
 MOST_WATCHED: Final = 600
 CHECK_S: Final = 60.0

@@ -1,7 +1,7 @@
 """Who is behind a session, remembered for a moment for the parts of open pages.
 
 An open page asks for parts several times a second; who asks, what they may and what they prefer is
-read once a second for all of them.  It is forgotten at once where somebody signs out or what they
+read twice a second for all of them.  It is forgotten at once where somebody signs out or what they
 may changes (`console.live.signals`), here and, by the hint that closes sockets, in other processes.
 """
 
@@ -16,7 +16,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import get_user
 from django.http import HttpRequest, HttpResponse
 
-from console.live.shared import LONGEST_S, heard_in
+from console.live.marks import LONGEST_S, heard_in
 
 type Next = Callable[[HttpRequest], HttpResponse]
 
@@ -41,7 +41,7 @@ class Known:
 
 
 class Memory:
-    """Remembers sessions, each for a second at most, and forgets them all at once."""
+    """Remembers sessions, each for half a second at most, and forgets them all at once."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Known] = OrderedDict()

@@ -1,8 +1,8 @@
 """The short way of parts of pages through Django: one thread and one hop for each.
 
 Django's own way from a server that waits to views that do not hops between the two six times and
-makes a thread for each request; hundreds of open pages ask several times a second.  Everything else
-goes Django's way, among it what may wait long (the API) or sends piece by piece.
+makes a thread for each request; hundreds of open pages ask several times a second.  What names no
+news it has heard goes Django's way: what a person asks for, such as a slow search, takes no thread.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,8 @@ from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
+from console.live.marks import heard_in
+from console.live.names import MARK_HEADER
 from console.live.shared import App, Receive, Send
 
 #: As many as are answered at once; below what `console.connections` lends.
@@ -24,7 +26,10 @@ THREADS: Final = 8
 
 
 class Lane:
-    """Sends parts of pages the short way, and everything else the usual one.
+    """Sends parts of open pages the short way, and everything else the usual one.
+
+    That is also what an open page asks for before it has heard anything, right after it did
+    something itself, and where another process told it the news.
 
     Args:
         others: What answers everything else.
@@ -40,10 +45,15 @@ class Lane:
 
 
 def _is_part(scope: Mapping[str, Any]) -> bool:
-    """Tell whether a script of ours asks for a part; see `console.guard.is_fragment`."""
+    """Tell whether an open page asks for a part of itself, after news of this process.
+
+    That a script asks (`console.guard.is_fragment`) is not enough: htmx sends searches and exports.
+    """
     if scope["method"] != "GET" or scope["path"].startswith("/api/"):
         return False
-    return any(name == b"hx-request" and value == b"true" for name, value in scope["headers"])
+    headers = dict(scope["headers"])
+    heard = headers.get(MARK_HEADER, b"").decode("latin-1")
+    return headers.get(b"hx-request") == b"true" and heard_in(heard) is not None
 
 
 class _Parts(ASGIHandler):

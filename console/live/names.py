@@ -8,7 +8,7 @@ GONE: Final = "people.gone"
 #: A reader talks to itself to learn whether the layer still carries anything.
 PING: Final = "reader.ping"
 
-#: What a page that asks for a part has heard last; see `console.live.shared`.
+#: What a page that asks for a part has heard last; see `console.live.marks`.
 MARK_HEADER: Final = b"signalbox-mark"
 
 SIGNED_OUT: Final = 4401

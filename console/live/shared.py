@@ -2,8 +2,8 @@
 
 Everything that moves makes every open page ask for its part again, many of them for the same.  An
 answer is given again only to the session it was made for, and only if its making began after the
-news that the page had heard: so it shows whatever that news was about.  Requests that do not say
-what they have heard pass untouched.
+news that the page had heard, and since anybody's rights changed: so it shows whatever that news was
+about, and only what may be seen.  Requests that do not say what they have heard pass untouched.
 """
 
 import asyncio
@@ -11,34 +11,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from uuid import uuid4
 
 from django.conf import settings
 
+from console.live.known import memory
+from console.live.marks import LONGEST_S, heard_in
 from console.live.names import MARK_HEADER
 
 MOST_KEPT: Final = 200
 MOST_BYTES: Final = 1_000_000
-#: Rights are looked at anew at least this often, whatever the page has heard.
-LONGEST_S: Final = 1.0
-_PROCESS: Final = uuid4().hex[:8]
 
 type Message = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Message]]
 type Send = Callable[[Message], Awaitable[None]]
 #: Django and Channels write the parts of this type differently.
 type App = Callable[[Any, Any, Any], Awaitable[None]]
-
-
-def mark() -> str:
-    """Name this moment of this process: said with all news, and said back by who asks for more."""
-    return f"{_PROCESS}.{time.monotonic_ns()}"
-
-
-def heard_in(said: str) -> int | None:
-    """Give the moment that a mark of this process names; None for anything else."""
-    process, _, heard = said.partition(".")
-    return int(heard) if process == _PROCESS and heard.isdecimal() else None
 
 
 @dataclass(slots=True)
@@ -54,10 +41,12 @@ class SharedAnswers:
 
     Args:
         app: What answers.
+        clock_ns: Gives the monotonic clock that marks are of.
     """
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._app = app
+        self._clock_ns = clock_ns
         self._kept: dict[tuple[str, ...], _Answer] = {}
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
@@ -67,7 +56,7 @@ class SharedAnswers:
             await self._app(scope, receive, send)
             return
         known = self._kept.get(key)
-        now_ns = time.monotonic_ns()
+        now_ns = self._clock_ns()
         if known is not None and max(heard_ns, now_ns - int(LONGEST_S * 1e9)) <= known.began_ns:
             await known.is_whole.wait()
             if known.is_good:
@@ -79,7 +68,7 @@ class SharedAnswers:
     async def _answer(
         self, key: tuple[str, ...], scope: Mapping[str, Any], receive: Receive, send: Send
     ) -> None:
-        answer = _Answer(time.monotonic_ns())
+        answer = _Answer(self._clock_ns())
         self._keep(key, answer)
 
         async def keep_and_send(message: Message) -> None:
@@ -102,7 +91,10 @@ class SharedAnswers:
 
 
 def _asked(scope: Mapping[str, Any]) -> tuple[int | None, tuple[str, ...]]:
-    """Give the moment of the last news that who asks has heard, and what is asked by whom."""
+    """Give the moment of the last news that who asks has heard, and what is asked by whom.
+
+    What was made before rights changed is asked for by nobody after: the epoch stands in it.
+    """
     if scope["type"] != "http" or scope["method"] != "GET":
         return None, ()
     headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
@@ -111,7 +103,7 @@ def _asked(scope: Mapping[str, Any]) -> tuple[int | None, tuple[str, ...]]:
         return None, ()
     whom = (session, headers.get(b"host", ""), headers.get(b"accept-language", ""))
     what = (scope["path"], scope["query_string"].decode("latin-1"))
-    return heard_ns, (*whom, *what, headers.get(b"hx-request", ""))
+    return heard_ns, (*whom, *what, headers.get(b"hx-request", ""), str(memory.epoch))
 
 
 def _session(cookies: str) -> str:

@@ -15,9 +15,9 @@ from console import sessions
 from console.access import Role, grant, lay_roles
 from console.live import known
 from console.live.known import _KEPT, Known, Memory
+from console.live.marks import LONGEST_S, mark
 from console.live.names import GONE, NOT_ALLOWED
 from console.live.reader import Reader
-from console.live.shared import LONGEST_S, mark
 from console.models import Preferences
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -85,6 +85,11 @@ ENDINGS: dict[str, tuple[Callable[[Client, User], object], int]] = {
         lambda _page, _user: Group.objects.get(name=Role.VIEWER).permissions.clear(),
         403,
     ),
+    "all taken out of a role": (
+        lambda _page, _user: Group.objects.get(name=Role.VIEWER).user_set.clear(),
+        403,
+    ),
+    "a role deleted": (lambda _page, _user: Group.objects.get(name=Role.VIEWER).delete(), 403),
     "an account closed": (lambda _page, user: _close(user), 401),
     "an account deleted": (lambda _page, user: user.delete(), 401),
 }
@@ -93,6 +98,21 @@ ENDINGS: dict[str, tuple[Callable[[Client, User], object], int]] = {
 def _close(user: User) -> None:
     user.is_active = False
     user.save()
+
+
+def _set_superuser(user: User, *, is_superuser: bool) -> None:
+    user.is_superuser = is_superuser
+    user.save()
+
+
+def test_a_superuser_no_more_may_not_ask_for_the_next_part(page: Client, user: User) -> None:
+    user.groups.clear()
+    _set_superuser(user, is_superuser=True)
+    assert page.get(ROWS).status_code == 200
+
+    _set_superuser(user, is_superuser=False)
+
+    assert page.get(ROWS).status_code == 403
 
 
 @pytest.mark.parametrize("name", ENDINGS)
@@ -133,7 +153,7 @@ def _read(read_ns: int) -> Known:
     return Known(user="ann", row="row", preferences="defaults", read_ns=read_ns)
 
 
-def test_a_session_is_remembered_for_a_second_at_most() -> None:
+def test_a_session_is_remembered_for_so_long_and_no_longer() -> None:
     memory, long_ns = Memory(), int(LONGEST_S * SECOND_NS)
     memory.keep("key", _read(read_ns=0), memory.epoch)
 

@@ -11,6 +11,7 @@ from django.test import Client
 
 from console.access import Role, grant, lay_roles
 from console.live.lane import THREADS, Lane
+from console.live.marks import mark
 from console.live.shared import Message, Receive, Send
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -50,7 +51,8 @@ async def _ask(app: Lane, path: str, method: str = "GET", **headers: str) -> lis
     return said
 
 
-PART = {"hx-request": "true"}
+BY_SCRIPT = {"hx-request": "true"}
+PART = {**BY_SCRIPT, "signalbox-mark": mark()}
 
 
 @pytest.mark.parametrize(
@@ -59,10 +61,14 @@ PART = {"hx-request": "true"}
         ("/tasks/", "GET", {}),
         ("/tasks/", "POST", PART),
         ("/api/v1/tasks", "GET", PART),
-        ("/tasks/", "GET", {"hx-request": "false"}),
+        ("/tasks/", "GET", {**PART, "hx-request": "false"}),
+        ("/tasks/?q=slow", "GET", BY_SCRIPT),
+        ("/tasks/rows/", "GET", {**BY_SCRIPT, "signalbox-mark": "other.1"}),
+        ("/tasks/rows/", "GET", {**BY_SCRIPT, "signalbox-mark": ""}),
     ],
+    ids=["page", "act", "API", "no script", "search", "news of another process", "after an act"],
 )
-def test_whole_pages_acts_and_what_may_wait_long_go_the_usual_way(
+def test_whole_pages_acts_searches_and_what_may_wait_long_go_the_usual_way(
     path: str, method: str, headers: dict[str, str]
 ) -> None:
     others = Others()

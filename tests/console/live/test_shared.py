@@ -1,12 +1,15 @@
 """One answer for many open pages: never an older one than the page has heard of."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from console.live.shared import MOST_KEPT, Message, Receive, Send, SharedAnswers, mark
+from console.live.known import memory
+from console.live.marks import LONGEST_S, mark
+from console.live.shared import MOST_KEPT, Message, Receive, Send, SharedAnswers
 
 
 class Pages:
@@ -70,6 +73,48 @@ def test_who_has_heard_more_since_gets_a_new_answer() -> None:
         assert await _ask(app, mark()) == "2"
 
     asyncio.run(scene())
+
+
+def test_what_was_answered_before_rights_changed_is_not_said_again() -> None:
+    async def scene() -> None:
+        pages, heard = Pages(), mark()
+        app = SharedAnswers(pages)
+        assert await _ask(app, heard) == "1"
+        memory.forget()
+        assert [await _ask(app, heard) for _ in range(2)] == ["2", "2"]
+
+    asyncio.run(scene())
+
+
+def test_an_answer_that_was_being_made_when_rights_changed_is_not_said_after() -> None:
+    async def scene() -> None:
+        pages, heard = Pages(), mark()
+        app = SharedAnswers(pages)
+        pages.may_answer.clear()
+        first = asyncio.create_task(_ask(app, heard))
+        await pages.arrived.acquire()
+        memory.forget()
+        second = asyncio.create_task(_ask(app, heard))
+        await pages.arrived.acquire()
+        pages.may_answer.set()
+        assert (await first, await second) == ("1", "2")
+
+    asyncio.run(scene())
+
+
+def test_an_answer_and_what_is_known_of_who_asks_are_together_a_second_old_at_most() -> None:
+    async def scene() -> None:
+        pages, heard, now_ns = Pages(), mark(), [time.monotonic_ns()]
+        app = SharedAnswers(pages, lambda: now_ns[0])
+        assert await _ask(app, heard) == "1"
+        now_ns[0] += int(LONGEST_S * 1e9)
+        assert await _ask(app, heard) == "1"
+        now_ns[0] += 1
+        assert await _ask(app, heard) == "2"
+
+    asyncio.run(scene())
+    # What is known is kept for as long again; see `test_known`.
+    assert 2 * LONGEST_S <= 1
 
 
 def test_an_answer_that_began_before_the_news_is_not_waited_for() -> None:
