@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from console import embedded
 from runtime import api
@@ -154,6 +154,75 @@ def test_a_page_that_nobody_sees_rests_and_catches_up(
 
     _freshness(page).to_contain_text("Live")
     _shows_all_once(page, task_id)
+
+
+#: Asks for parts one after the other and tells, after each, for how many ms some have been lost.
+_ASK = """async (paths) => {
+    const [{ fetchPart }, { live }] = await Promise.all(
+        ["parts", "live"].map((name) => import(`/static/console/js/${name}.js`)));
+    const lost = [];
+    for (const path of paths) {
+        await fetchPart(path).catch(() => {});
+        lost.push(live.lostAt > 0);
+    }
+    return lost;
+}"""
+
+
+def _answer_with(status: int) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(status=status)
+
+
+def test_a_page_is_not_live_until_the_very_part_that_was_lost_is_found(
+    open_task: tuple[Page, UUID],
+) -> None:
+    page, _task_id = open_task
+    for status in (200, 404, 503):
+        page.route(f"**/part/{status}/*", _answer_with(status))
+    rows, news, gone = "/part/503/rows", "/part/200/news", "/part/404/gone"
+
+    assert page.evaluate(_ASK, [news, gone]) == [False, False]
+    assert page.evaluate(_ASK, [f"{rows}?id=1", news, gone]) == [True, True, True]
+    _freshness(page).to_contain_text("Reconnecting")
+
+    page.unroute("**/part/503/*")
+    page.route("**/part/503/*", _answer_with(200))
+    assert page.evaluate(_ASK, [news, f"{rows}?id=2"]) == [True, False]
+    _freshness(page).to_contain_text("Live")
+
+
+#: Has work done that fails in some way, and tells how often it was done and what was reported.
+_FAIL = """async (isFinal) => {
+    const { coalesced } = await import("/static/console/js/parts.js");
+    window.failed = { times: 0, reported: [] };
+    window.addEventListener("error", (event) => {
+        event.preventDefault();
+        window.failed.reported.push(event.message);
+    });
+    coalesced(() => {
+        window.failed.times += 1;
+        throw Object.assign(new Error("broken"), isFinal === null ? {} : { isFinal });
+    })();
+}"""
+
+
+@pytest.mark.parametrize(
+    ("is_final", "is_repeated", "is_reported"),
+    [(False, True, False), (True, False, False), (None, False, True)],
+    ids=["no answer", "a refusal", "a mistake in a script"],
+)
+def test_only_what_may_go_better_is_asked_for_again(
+    *, is_final: bool | None, is_repeated: bool, is_reported: bool, open_task: tuple[Page, UUID]
+) -> None:
+    page, _task_id = open_task
+    page.clock.install()
+
+    page.evaluate(_FAIL, is_final)
+    page.clock.run_for(20_000)
+
+    failed = page.evaluate("window.failed")
+    assert (failed["times"] > 1) == is_repeated
+    assert bool(failed["reported"]) == is_reported
 
 
 def _hide(page: Page, *, hidden: bool) -> None:

@@ -16,8 +16,8 @@ class Live {
   state = "off"; // off, live, away, paused
   heardAt = 0;
   offset = 0;
-  /** Since when parts of this page could not be fetched, by the page's own clock; 0 while they can. */
-  lostAt = 0;
+  /** Since when each part that cannot be fetched could not, by its path and the page's own clock. */
+  #lost = new Map();
   /** The moment of the last news, in the server's words; said with every request for a part. */
   mark = "";
 
@@ -32,6 +32,21 @@ class Live {
   /** The present by the server's clock, in milliseconds. */
   now() {
     return Date.now() + this.offset;
+  }
+
+  /** Since when some part of this page could not be fetched, the longest of them; 0 while all can. */
+  get lostAt() {
+    return this.#lost.size ? Math.min(...this.#lost.values()) : 0;
+  }
+
+  /** A part could not be fetched; the page is not live until that very part could be. */
+  lose(path) {
+    if (!this.#lost.has(path)) this.#lost.set(path, performance.now());
+  }
+
+  /** A part was fetched, or is not asked for again. */
+  find(path) {
+    this.#lost.delete(path);
   }
 
   /**

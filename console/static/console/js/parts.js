@@ -4,14 +4,20 @@ import { live } from "./live.js";
 const SOON_MS = 30;
 const AGAIN_MS = 4000; // after a failure a part is asked for again, also if no hint comes
 
-/** Fetch a part; a session that has ended leads to the sign-in page. */
+/**
+ * Fetch a part; a session that has ended leads to the sign-in page. What it throws says with isFinal
+ * whether asking again could help.
+ */
 export async function fetchPart(url) {
+  const [path] = url.split("?");
   try {
     const found = await asked(url);
-    live.lostAt = 0;
+    live.find(path);
     return found;
   } catch (error) {
-    live.lostAt = error.isFinal ? 0 : live.lostAt || performance.now();
+    error.isFinal ??= false; // nobody answered
+    if (error.isFinal) live.find(path);
+    else live.lose(path);
     throw error;
   }
 }
@@ -106,7 +112,9 @@ export function coalesced(work, least = 400) {
       await work();
     } catch (error) {
       // The page says meanwhile that it is not live; many pages do not come back at one moment.
-      again ||= !error.isFinal;
+      again ||= error.isFinal === false;
+      // A mistake in a script of ours: the next time it would be made again, so it is only told.
+      if (error.isFinal === undefined) window.reportError(error);
       shortest = AGAIN_MS * (0.75 + Math.random() / 2);
     }
     running = false;

@@ -16,7 +16,7 @@ export function attachList(element) {
     // In one order, so that pages which ask for the same are seen to.
     const ids = [...wanted].filter((id) => document.getElementById(`task-${id}`)).sort();
     wanted.clear();
-    if (!ids.length) return;
+    if (!ids.length) return live.find(element.dataset.rows); // what failed has left the page
     const query = address();
     for (const id of ids) query.append("id", id);
     const fetched = await fetchPart(`${element.dataset.rows}?${query}`).catch((error) => {
