@@ -7,20 +7,19 @@ worker works at it, and so do the levers of people when no worker holds the task
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
 from django.db import connection
 
 from runtime.core import commands as c
-from runtime.core.checkpoint import Checkpoint
+from runtime.core.checkpoint import Checkpoint, Pending
 from runtime.core.errors import LeaseLost
 from runtime.core.events import Event
 from runtime.core.events import EventType as E
 from runtime.core.machine import decide, wakes_at
 from runtime.core.manifest import Manifest
-from runtime.core.payloads import encode, summarise
 from runtime.core.states import RUNNABLE, TERMINAL
 from runtime.core.story import Decision
 from runtime.engine.books import Books
@@ -28,13 +27,13 @@ from runtime.engine.context import Finished, PlanContext, Results
 from runtime.engine.planned import Planned
 from runtime.engine.ports import CrashPoint, Ports
 from runtime.engine.requests import Outcome, Raised, Returned, Steps, Write
+from runtime.engine.snapshots import snapshot
 from runtime.store.claims import Claimed
 from runtime.store.commits import NOTHING, Attached, Commit, Consumed, Refused
 from runtime.store.inbox import Letter
 from runtime.store.session import AGAIN, LOST, forget_connection
 
 _LOG = logging.getLogger("runtime.desk")
-_SHOWN_STEPS = 20
 _ORDINARY = frozenset(
     {E.TASK_STARTED, E.PLAN_GENERATED, E.TOOL_CALL_STARTED, E.TOOL_CALL_SUCCEEDED},
 )
@@ -134,6 +133,9 @@ class Desk:
         """Give the stored arguments of the pending call, from the event that decided it."""
         pending = self.at.pending
         assert pending is not None  # noqa: S101 (the caller looks at the pending call)
+        return self._arguments_of(pending)
+
+    def _arguments_of(self, pending: Pending) -> dict[str, Any]:
         payload = self._event(pending.args_seq)
         named = payload if pending.args_index is None else payload["calls"][pending.args_index]
         return cast("dict[str, Any]", named["arguments"])
@@ -191,6 +193,9 @@ class Desk:
         if self._ahead is not None:
             attached = attached.behind(self._ahead)
         ends, leaves = after.state in TERMINAL, after.state not in RUNNABLE
+        asked = next((e for e in decision.events if e.type is E.REVIEW_REQUESTED), None)
+        if asked is not None:
+            attached = replace(attached, snapshot=self._shown(decision, asked))
         step = Commit(
             holder=self.claimed.holder,
             version=self.version,
@@ -200,7 +205,7 @@ class Desk:
             due_at=None if ends else _due_at(after),
             dispatches=dispatches,
             deaths=self.deaths if keeps_deaths else 0,
-            attached=self._with_snapshot(decision, attached),
+            attached=attached,
             consumed=_consumed(letter, late),
         )
         try:
@@ -253,16 +258,26 @@ class Desk:
                 self.ports.crash(CrashPoint.AFTER_COMMIT)
                 return int(outcome.value)
 
+    def _shown(self, decision: Decision, asked: Event) -> str:
+        self._remember_arguments(decision)
+        pending = decision.after.pending
+        arguments = self._arguments_of(pending) if pending else None
+        return snapshot(decision.after, asked, self.input, self.calls, arguments)
+
+    def _remember_arguments(self, decision: Decision) -> None:
+        for event in decision.events:
+            if "arguments" in event.payload or "calls" in event.payload:
+                self._named[event.seq] = dict(event.payload)
+
     def _moved_to(self, decision: Decision, step: Commit, attention: int) -> None:
         self._staged = self._ahead = None
         self.at = decision.after
         self.version = decision.after.seq
         self.attention = attention
         self.deaths = step.deaths
+        self._remember_arguments(decision)
         for event in decision.events:
             self._note(event)
-            if "arguments" in event.payload or "calls" in event.payload:
-                self._named[event.seq] = dict(event.payload)
             if event.type in {E.HOLD_PLACED, E.HOLD_RELEASED}:
                 self.held = event.type is E.HOLD_PLACED
 
@@ -335,41 +350,6 @@ class Desk:
         holder = self.claimed.holder
         self.parked = self.ports.books.release(holder, self.attended, due_now=True)
         self.ports.crash(CrashPoint.AFTER_RELEASE)
-
-    # --- what a person is shown ------------------------------------------------------------------
-
-    def _with_snapshot(self, decision: Decision, attached: Attached) -> Attached:
-        asked = next((e for e in decision.events if e.type is E.REVIEW_REQUESTED), None)
-        if asked is None:
-            return attached
-        self.at, before = decision.after, self.at
-        pending = decision.after.pending
-        for event in decision.events:
-            if "arguments" in event.payload or "calls" in event.payload:
-                self._named[event.seq] = dict(event.payload)
-        snapshot = {
-            "state": asked.payload["back_to"],
-            "why": asked.payload["why"],
-            "steps": decision.after.step,
-            "writes": decision.after.writes,
-            "input": summarise(self.input, 1000),
-            "arguments": self.arguments() if pending else None,
-            "attempts": pending.attempt if pending else 0,
-            "results": [
-                {"call_id": call.call_id, "tool": call.tool, "outcome": call.outcome}
-                | {"summary": call.summary}
-                for call in self.calls[-_SHOWN_STEPS:]
-            ],
-        }
-        self.at = before
-        return Attached(
-            result=attached.result,
-            artifact=attached.artifact,
-            arguments=attached.arguments,
-            same_digest=attached.same_digest,
-            external_id=attached.external_id,
-            snapshot=encode(snapshot).text,
-        )
 
 
 def at_once[T](steps: Steps[T], books: Books) -> T:

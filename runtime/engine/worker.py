@@ -7,12 +7,11 @@ that it needs no broker to go on.
 import gc
 import logging
 import threading
-from functools import partial
 from uuid import UUID
 
 from runtime.core import commands as c
 from runtime.core.error_text import safe_text
-from runtime.core.errors import CheckpointUnreadable, SignalboxError
+from runtime.core.errors import CheckpointUnreadable
 from runtime.core.retry import Failure
 from runtime.core.reviews import Kind
 from runtime.core.states import TERMINAL
@@ -20,6 +19,7 @@ from runtime.engine.breakers import Breakers
 from runtime.engine.calls import Call
 from runtime.engine.desk import Desk
 from runtime.engine.driver import Driver
+from runtime.engine.handing_over import give_up_on, hand_over
 from runtime.engine.isolation import Isolation
 from runtime.engine.lease import Lease, Report
 from runtime.engine.loading import escalation, sit_down, sit_down_anyway
@@ -32,7 +32,7 @@ from runtime.engine.requests import Steps
 from runtime.engine.runqueue import MOST_TOGETHER
 from runtime.store import claims, journal, leases
 from runtime.store.claims import Claimed
-from runtime.store.session import AGAIN, LOST, forget_connection, patiently
+from runtime.store.session import AGAIN, LOST, forget_connection
 from runtime.telemetry import Slice, born_at, task_ended
 from runtime.tools.agents import registry
 from runtime.tools.registry import AnyTool
@@ -272,7 +272,7 @@ class Worker:
             desk = sit_down_anyway(self.ports, claimed, actor)
             first = c.Escalate(Kind.CHECKPOINT_UNREADABLE, str(error))
             if desk is None:
-                self._give_up_on(claimed, str(error))
+                give_up_on(self.ports, claimed, str(error))
                 return
         run.desk = desk
         assert desk is not None  # noqa: S101 (both ways above give one)
@@ -318,29 +318,12 @@ class Worker:
             return False
         why = f"the engine failed on this task: {type(error).__name__}: {safe_text(error)}"
         try:
-            self._hand_over(run.claimed, why)
+            hand_over(self.ports, run.claimed, why)
         except Exception:  # noqa: BLE001 (nothing is left to do but to say so)
             _LOG.exception("%s: it could not be handed to a person", run.name)
             forget_connection()
             return False
         return True
-
-    def _hand_over(self, claimed: Claimed, why: str) -> None:
-        """Have a person look at a task as it stands in the database, whatever we had in memory."""
-        anew = claims.reread(claimed)
-        if anew is None:
-            return
-        try:
-            desk = sit_down(self.ports, anew, "system")
-            desk.write(desk.decide(c.Escalate(Kind.RETRIES_EXHAUSTED, why)))
-        except SignalboxError:
-            self._give_up_on(anew, why)
-
-    def _give_up_on(self, claimed: Claimed, why: str) -> None:
-        now = self.ports.clock.now()
-        if not patiently(partial(claims.give_up_on, claimed.holder, why, self.ports.chance, now)):
-            # Somebody is asked already, or it is not ours any more.
-            patiently(partial(claims.release, claimed.holder, claimed.attention))
 
     # --- what drivers ask ------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from django.utils.translation import override
 from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_core import _pydantic_core as core
 
-from console.pages.problem_words import VALIDATOR, problem, said
+from console.pages.problem_sentences import VALIDATOR
+from console.pages.problem_words import problem, said
 from runtime.core.errors import ManifestRefused
 from runtime.core.manifest import parse
 from runtime.tools.schema import problems_of
